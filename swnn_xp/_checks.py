@@ -18,7 +18,8 @@ def check_count(value: Any, name: str) -> None:
 
 def check_exponent(value: Any, name: str) -> None:
     """Require a finite number of at least 0."""
-    if not isinstance(value, int | float | np.number) or isinstance(value, bool) or not 0 <= value < math.inf:
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not 0 <= value < math.inf:
         raise ValueError(f"{name} must be a number of at least 0, got {value!r}")
 
 

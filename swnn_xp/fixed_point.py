@@ -52,7 +52,7 @@ def _units(indptr: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np
     low = np.add.reduceat(squares & ((1 << _LOW_BITS) - 1), starts)
     high += low >> _LOW_BITS
     low &= (1 << _LOW_BITS) - 1
-    # high * 2**24 is exact in float64, so the sum is N rounded once, as converting int64 N would be.
+    # high * 2**24 is exact in float64, so the sum is N rounded once, like an int64 N converted.
     norm = np.sqrt(high.astype(np.float64) * 2.0**_LOW_BITS + low)
     return np.rint(scaled / np.repeat(norm, sizes) * 2.0**UNIT_BITS)
 

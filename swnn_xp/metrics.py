@@ -153,7 +153,7 @@ def _judge(Y_true: Any, labels: ArrayLike, k: int) -> _Judged:
     if ranked.shape[1] < k:
         raise ValueError(f"labels has {ranked.shape[1]} places, fewer than k = {k}")
     ranked = ranked[:, :k].astype(np.int64)
-    if ranked.size and not (-1 <= ranked.min() and ranked.max() < truth.n_labels):
+    if ranked.size and not (ranked.min() >= -1 and ranked.max() < truth.n_labels):
         raise ValueError(f"labels must lie in -1..{truth.n_labels - 1}")
     at_row = np.repeat(np.arange(truth.n_rows), np.diff(truth.indptr))
     known = at_row * truth.n_labels + truth.indices  # ascending, as rows and their labels are
