@@ -1,10 +1,10 @@
-"""Turn a Debian package index into the shipped data set "debtags".
+r"""Turn a Debian package index into the shipped data set "debtags".
 
 Usage::
 
     apt-get -o Acquire::Languages=en update
     apt-cache dumpavail > avail.txt
-    apt-get -o Acquire::Languages=en indextargets \\
+    apt-get -o Acquire::Languages=en indextargets \
         --format '$(FILENAME)' 'Created-By: Translations' |
         xargs -n 1 /usr/lib/apt/apt-helper cat-file > long.txt
     python scripts/make_debtags.py avail.txt long.txt
