@@ -60,6 +60,15 @@ BACKENDS: dict[str, Backend] = {
     backend.name: backend
     for backend in (
         Backend(
+            name="numba",
+            index="swnn_xp.backends.numba_:NumbaIndex",
+            needs=("numba",),
+            install="pip install swnn-xp",
+            devices=("cpu",),
+            accepts=("numpy", "scipy"),
+            summary="compiled inverted index, the default on a CPU; real-time sessions",
+        ),
+        Backend(
             name="numpy",
             index="swnn_xp.backends.numpy_:NumpyIndex",
             needs=("numpy", "scipy"),
@@ -84,4 +93,4 @@ def resolve(name: str, X: Any = None) -> Backend:
     """Turn ``"auto"`` into the backend that fits the input; other names stand for themselves."""
     if name != "auto":
         return get_backend(name)
-    return BACKENDS["numba"] if "numba" in BACKENDS else BACKENDS["numpy"]
+    return BACKENDS["numba"]

@@ -62,7 +62,8 @@ def report(clf: SWNNClassifier, X: Any, Y: Any, A: float = 0.55, B: float = 1.5)
     ]
     times = latencies(clf, X)
     if times.size:
-        mean, p50, p99 = times.mean(), *np.quantile(times, [0.5, 0.99])
+        mean = times.mean()
+        p50, p99 = np.quantile(times, [0.5, 0.99])
         lines.append(
             f"latency  mean {mean * 1e3:.3f} ms, p50 {p50 * 1e3:.3f} ms, p99 {p99 * 1e3:.3f} ms "
             f"({times.size:,} single rows, one thread)"
