@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import inspect
 import os
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from swnn_xp._checks import check_count, check_exponent, check_names, check_width
 from swnn_xp._sparse import canonical_rows, label_rows, to_csr
-from swnn_xp._types import Neighbours, Ranking, UnitRows
+from swnn_xp._types import LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends import Index, resolve
 from swnn_xp.backends._base import vote_blocks
 from swnn_xp.explain import Explanation, explain_label
 from swnn_xp.fixed_point import unit_rows
+from swnn_xp.live import Model, append, compact, remove
 from swnn_xp.vote import WEIGHT_SCALE, Votes, vote
+
+if TYPE_CHECKING:
+    from swnn_xp.session import Session
 
 GIGABYTE = 10**9
 
@@ -48,10 +52,9 @@ class SWNNClassifier:
 
     Attributes
     ----------
-    index_ : Index
-        The training rows, prepared by the backend.
-    labels_ : LabelRows
-        The labels of the training rows.
+    model_ : Model
+        The training rows, prepared by the backend, and their labels. It is replaced as a whole by
+        `partial_fit`, `remove` and `compact`, so that other threads can go on reading.
     n_features_in_, n_labels_ : int
         Width of X and of Y.
     feature_names_, label_names_, row_names_ : list of str or None
@@ -109,23 +112,85 @@ class SWNNClassifier:
             Itself.
         """
         self._check_params()
-        rows = unit_rows(canonical_rows(X, "X"))
-        labels = label_rows(Y, "Y")
-        if rows.n_rows != labels.n_rows:
-            raise ValueError(f"X has {rows.n_rows} rows but Y has {labels.n_rows}")
-        if rows.n_rows == 0:
-            raise ValueError("X has no rows: there is nothing to learn from")
+        rows, labels = _training_rows(X, Y)
         self.feature_names_ = check_names(feature_names, rows.n_features, "feature_names")
         self.label_names_ = check_names(label_names, labels.n_labels, "label_names")
         self.row_names_ = check_names(row_names, rows.n_rows, "row_names")
         index = resolve(self.backend, X).load()
-        self.index_: Index = index.build(
-            rows, memory_budget=self.memory_budget, n_jobs=_threads(self.n_jobs)
-        )
-        self.labels_ = labels
         self.n_features_in_ = rows.n_features
-        self.n_labels_ = labels.n_labels
+        self.model_ = Model(index.build(rows, **self._options()), labels, next_id=rows.n_rows)
         return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        Y: Any,
+        *,
+        label_names: list[str] | None = None,
+        row_names: list[str] | None = None,
+    ) -> Self:
+        """Append training rows; they are found by the next query.
+
+        Parameters
+        ----------
+        X : matrix (n_new, n_features)
+            At most as many features as at `fit`.
+        Y : matrix (n_new, n_labels)
+            It may be wider than before: the new columns are new labels.
+        label_names : list of str, optional
+            Names of all labels, if the model has names and Y brings new labels.
+        row_names : list of str, optional
+            Names of the new rows.
+
+        Returns
+        -------
+        SWNNClassifier
+            Itself. The new rows have the ids that follow the largest one given so far.
+        """
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, Y, label_names=label_names, row_names=row_names)
+        rows, labels = _training_rows(X, Y)
+        check_width(rows.n_features, self.n_features_in_)
+        rows = rows._replace(n_features=self.n_features_in_)
+        width = max(self.n_labels_, labels.n_labels)
+        if self.label_names_ is not None and width > self.n_labels_ and label_names is None:
+            raise ValueError(f"Y brings new labels: label_names must name all {width}")
+        names = check_names(label_names, width, "label_names")
+        added = check_names(row_names, rows.n_rows, "row_names")
+        first = self.model_.next_id
+        self.model_ = append(self.model_, rows, labels, **self._options())
+        self.label_names_ = names or self.label_names_
+        if self.row_names_ is not None or added is not None:
+            known = self.row_names_ or [f"row {i}" for i in range(first)]
+            self.row_names_ = known + (added or [f"row {first + i}" for i in range(rows.n_rows)])
+        return self
+
+    def remove(self, ids: Any) -> Self:
+        """Remove training rows by id; the ids of the others stay, and none is given twice."""
+        self._check_fitted()
+        self.model_ = remove(self.model_, ids)
+        return self
+
+    def compact(self) -> Self:
+        """Index the remaining rows anew in one piece: as fast and small as after `fit`."""
+        self._check_fitted()
+        self.model_ = compact(self.model_, **self._options())
+        return self
+
+    @property
+    def index_(self) -> Index:
+        """The backend's index over the training rows."""
+        return self.model_.index
+
+    @property
+    def labels_(self) -> LabelRows:
+        """The labels of the training rows, by place in the index."""
+        return self.model_.labels
+
+    @property
+    def n_labels_(self) -> int:
+        """Number of labels."""
+        return self.model_.labels.n_labels
 
     def kneighbors(self, X: Any, n_neighbors: int | None = None) -> Neighbours:
         """Find the most similar training rows.
@@ -140,7 +205,8 @@ class SWNNClassifier:
         self._check_params()
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
         check_count(wanted, "n_neighbors")
-        return self.index_.search(self._queries(X), wanted, self.beta)
+        model = self.model_
+        return model.with_ids(model.search(self._queries(X), wanted, self.beta))
 
     def predict_topk(self, X: Any, k: int = 5) -> Ranking:
         """Rank the labels of each row.
@@ -154,9 +220,8 @@ class SWNNClassifier:
         self._check_fitted()
         self._check_params()
         check_count(k, "k")
-        return self.index_.rank(
-            self._queries(X), self.labels_, self.n_neighbors, self.alpha, self.beta, k
-        )
+        queries = self._queries(X)
+        return self.model_.rank(queries, self.n_neighbors, self.alpha, self.beta, k)
 
     def decision_function(self, X: Any) -> sp.csr_array:
         """Scores of all labels that got a vote, as a sparse matrix (n_queries, n_labels)."""
@@ -183,6 +248,22 @@ class SWNNClassifier:
         from swnn_xp.metrics import precision_at_k
 
         return precision_at_k(Y, self.predict_topk(X, k=1).labels, k=1)
+
+    def session(self) -> Session:
+        """Open a session for real-time answers, one row at a time, on one thread each.
+
+        Examples
+        --------
+        >>> clf = SWNNClassifier().fit([[1, 0], [0, 1]], [[1, 0], [0, 1]])
+        >>> labels, scores = clf.session().predict_one([0], [2.0], k=1)
+        >>> labels.tolist()
+        [0]
+        """
+        from swnn_xp.session import Session
+
+        self._check_fitted()
+        self._check_params()
+        return Session(self)
 
     def explain(self, x: Any, label: int | str) -> Explanation:
         """Tell which neighbours voted for a label, and which features they share with the row.
@@ -266,7 +347,7 @@ class SWNNClassifier:
         )
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "index_")
+        return hasattr(self, "model_")
 
     def __repr__(self) -> str:
         params = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
@@ -278,16 +359,22 @@ class SWNNClassifier:
         return rows._replace(n_features=self.n_features_in_)
 
     def _vote_matrix(self, X: Any, values: Any) -> sp.csr_array:
-        found = self.kneighbors(X)
+        self._check_fitted()
+        self._check_params()
+        model = self.model_
+        found = model.search(self._queries(X), self.n_neighbors, self.beta)
         blocks = [
-            vote(part, self.labels_, self.alpha)
-            for part in vote_blocks(found, self.labels_, self.memory_budget)
+            vote(part, model.labels, self.alpha)
+            for part in vote_blocks(found, model.labels, self.memory_budget)
         ]
-        width = self.n_labels_
+        width = model.labels.n_labels
         parts = [
             to_csr(b.indptr, b.labels, values(b), (b.indptr.shape[0] - 1, width)) for b in blocks
         ]
         return parts[0] if len(parts) == 1 else sp.vstack(parts, format="csr")
+
+    def _options(self) -> dict[str, int]:
+        return {"memory_budget": self.memory_budget, "n_jobs": _threads(self.n_jobs)}
 
     def _check_params(self) -> None:
         check_count(self.n_neighbors, "n_neighbors")
@@ -298,6 +385,15 @@ class SWNNClassifier:
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError("this SWNNClassifier is not fitted yet; call fit(X, Y) first")
+
+
+def _training_rows(X: Any, Y: Any) -> tuple[UnitRows, LabelRows]:
+    rows, labels = unit_rows(canonical_rows(X, "X")), label_rows(Y, "Y")
+    if rows.n_rows != labels.n_rows:
+        raise ValueError(f"X has {rows.n_rows} rows but Y has {labels.n_rows}")
+    if rows.n_rows == 0:
+        raise ValueError("X has no rows: there is nothing to learn from")
+    return rows, labels
 
 
 def _threads(n_jobs: int | None) -> int:
