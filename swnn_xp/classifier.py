@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from swnn_xp._checks import check_count, check_exponent, check_names, check_width
+from swnn_xp._names import known_names, more_row_names
 from swnn_xp._sparse import canonical_rows, label_rows, to_csr
 from swnn_xp._types import LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends import Index, resolve
@@ -55,10 +56,8 @@ class SWNNClassifier:
     model_ : Model
         The training rows, prepared by the backend, and their labels. It is replaced as a whole by
         `partial_fit`, `remove` and `compact`, so that other threads can go on reading.
-    n_features_in_, n_labels_ : int
-        Width of X and of Y.
-    feature_names_, label_names_, row_names_ : list of str or None
-        Names for people, if given to `fit`.
+    n_features_in_ : int
+        Width of X.
 
     Examples
     --------
@@ -113,12 +112,14 @@ class SWNNClassifier:
         """
         self._check_params()
         rows, labels = _training_rows(X, Y)
-        self.feature_names_ = check_names(feature_names, rows.n_features, "feature_names")
-        self.label_names_ = check_names(label_names, labels.n_labels, "label_names")
-        self.row_names_ = check_names(row_names, rows.n_rows, "row_names")
-        index = resolve(self.backend, X).load()
+        names = known_names(
+            feature_names=check_names(feature_names, rows.n_features, "feature_names"),
+            label_names=check_names(label_names, labels.n_labels, "label_names"),
+            row_names=check_names(row_names, rows.n_rows, "row_names"),
+        )
+        index = resolve(self.backend, X).load().build(rows, **self._options())
         self.n_features_in_ = rows.n_features
-        self.model_ = Model(index.build(rows, **self._options()), labels, next_id=rows.n_rows)
+        self.model_ = Model(index, labels, next_id=rows.n_rows, names=names)
         return self
 
     def partial_fit(
@@ -152,17 +153,17 @@ class SWNNClassifier:
         rows, labels = _training_rows(X, Y)
         check_width(rows.n_features, self.n_features_in_)
         rows = rows._replace(n_features=self.n_features_in_)
-        width = max(self.n_labels_, labels.n_labels)
+        model = self.model_
+        width = max(model.labels.n_labels, labels.n_labels)
         if self.label_names_ is not None and width > self.n_labels_ and label_names is None:
             raise ValueError(f"Y brings new labels: label_names must name all {width}")
-        names = check_names(label_names, width, "label_names")
         added = check_names(row_names, rows.n_rows, "row_names")
-        first = self.model_.next_id
-        self.model_ = append(self.model_, rows, labels, **self._options())
-        self.label_names_ = names or self.label_names_
-        if self.row_names_ is not None or added is not None:
-            known = self.row_names_ or [f"row {i}" for i in range(first)]
-            self.row_names_ = known + (added or [f"row {first + i}" for i in range(rows.n_rows)])
+        names = known_names(
+            feature_names=self.feature_names_,
+            label_names=check_names(label_names, width, "label_names") or self.label_names_,
+            row_names=more_row_names(self.row_names_, model.next_id, added, rows.n_rows),
+        )
+        self.model_ = append(model, rows, labels, names, **self._options())
         return self
 
     def remove(self, ids: Any) -> Self:
@@ -192,6 +193,21 @@ class SWNNClassifier:
         """Number of labels."""
         return self.model_.labels.n_labels
 
+    @property
+    def feature_names_(self) -> list[str] | None:
+        """Names of the features, if given to `fit`."""
+        return self.model_.names.get("feature_names")
+
+    @property
+    def label_names_(self) -> list[str] | None:
+        """Names of the labels, if given."""
+        return self.model_.names.get("label_names")
+
+    @property
+    def row_names_(self) -> list[str] | None:
+        """Names of the training rows by id, if given."""
+        return self.model_.names.get("row_names")
+
     def kneighbors(self, X: Any, n_neighbors: int | None = None) -> Neighbours:
         """Find the most similar training rows.
 
@@ -206,7 +222,7 @@ class SWNNClassifier:
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
         check_count(wanted, "n_neighbors")
         model = self.model_
-        return model.with_ids(model.search(self._queries(X), wanted, self.beta))
+        return model.with_ids(model.search(self._queries(X), int(wanted), float(self.beta)))
 
     def predict_topk(self, X: Any, k: int = 5) -> Ranking:
         """Rank the labels of each row.
@@ -221,7 +237,9 @@ class SWNNClassifier:
         self._check_params()
         check_count(k, "k")
         queries = self._queries(X)
-        return self.model_.rank(queries, self.n_neighbors, self.alpha, self.beta, k)
+        return self.model_.rank(
+            queries, int(self.n_neighbors), float(self.alpha), float(self.beta), int(k)
+        )
 
     def decision_function(self, X: Any) -> sp.csr_array:
         """Scores of all labels that got a vote, as a sparse matrix (n_queries, n_labels)."""
@@ -362,9 +380,9 @@ class SWNNClassifier:
         self._check_fitted()
         self._check_params()
         model = self.model_
-        found = model.search(self._queries(X), self.n_neighbors, self.beta)
+        found = model.search(self._queries(X), int(self.n_neighbors), float(self.beta))
         blocks = [
-            vote(part, model.labels, self.alpha)
+            vote(part, model.labels, float(self.alpha))
             for part in vote_blocks(found, model.labels, self.memory_budget)
         ]
         width = model.labels.n_labels

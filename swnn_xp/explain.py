@@ -68,7 +68,7 @@ class Explanation:
 def explain_label(clf: SWNNClassifier, query: UnitRows, label: int) -> Explanation:
     """Explain one label of one query with a fitted classifier."""
     model = clf.model_
-    found = model.search(query, clf.n_neighbors, clf.beta)
+    found = model.search(query, int(clf.n_neighbors), float(clf.beta))
     weights = vote_weights(found, clf.alpha)[0]
     ids, sims = found.ids[0], found.sims[0]
     voted = np.asarray(

@@ -9,7 +9,8 @@ rows have been removed and the model compacted. Both ascend together, so ties br
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ class Model:
     """Id of each place; None while they are the same."""
     dead: NDArray[np.bool_] | None = None
     """Places that were removed; None if there are none."""
+    names: Mapping[str, list[str]] = field(default_factory=dict)
+    """``feature_names``, ``label_names``, ``row_names``: those that are known."""
     version: int = 0
 
     @property
@@ -76,8 +79,14 @@ class Model:
         return places
 
 
-def append(model: Model, rows: UnitRows, labels: LabelRows, **options: Any) -> Model:
-    """Add rows behind the others; they get the next ids."""
+def append(
+    model: Model,
+    rows: UnitRows,
+    labels: LabelRows,
+    names: Mapping[str, list[str]],
+    **options: Any,
+) -> Model:
+    """Add rows behind the others; they get the next ids. The names are those of the new model."""
     fresh = np.arange(model.next_id, model.next_id + rows.n_rows)
     old = model.row_ids
     dead = model.dead
@@ -88,6 +97,7 @@ def append(model: Model, rows: UnitRows, labels: LabelRows, **options: Any) -> M
         next_id=model.next_id + rows.n_rows,
         row_ids=None if old is None else np.concatenate([old, fresh]),
         dead=None if dead is None else np.concatenate([dead, np.zeros(rows.n_rows, bool)]),
+        names=names,
         version=model.version + 1,
     )
 

@@ -13,9 +13,7 @@ from swnn_xp.store import StoreError, open_arrays, save_arrays
 if TYPE_CHECKING:
     from swnn_xp.classifier import SWNNClassifier
 
-_NAMES = ("feature_names", "label_names", "row_names")
 _INDEX = "index_"
-_SAVED_PARAMS = ("n_neighbors", "alpha", "beta")  # the others belong to the machine, not the model
 
 
 def save_model(clf: SWNNClassifier, path: str | os.PathLike[str]) -> None:
@@ -31,10 +29,14 @@ def save_model(clf: SWNNClassifier, path: str | os.PathLike[str]) -> None:
         "next_id": model.next_id,
         "n_features": clf.n_features_in_,
         "n_labels": model.labels.n_labels,
-        "params": {name: getattr(clf, name) for name in _SAVED_PARAMS},
+        # A search over parameters leaves NumPy's numbers behind, which JSON does not know.
+        "params": {
+            "n_neighbors": int(clf.n_neighbors),
+            "alpha": float(clf.alpha),
+            "beta": float(clf.beta),
+        },
     }
-    names = {name: getattr(clf, name + "_") for name in _NAMES}
-    save_arrays(path, arrays, meta, {k: v for k, v in names.items() if v is not None})
+    save_arrays(path, arrays, meta, model.names)
 
 
 def load_model(
@@ -45,7 +47,7 @@ def load_model(
     meta = stored.meta
     try:
         if meta["kind"] != "swnn-classifier":
-            raise StoreError(f"{path}: holds a {meta['kind']!r}, not a classifier")
+            raise StoreError(path, f"holds a {meta['kind']!r}, not a classifier")
         clf = cls(**(meta["params"] | params))
         clf._check_params()
         clf.n_features_in_ = int(meta["n_features"])
@@ -57,11 +59,10 @@ def load_model(
             ),
             next_id=int(meta["next_id"]),
             row_ids=arrays.get("row_ids"),
+            names=stored.names,
         )
     except (KeyError, TypeError) as error:
-        raise StoreError(f"{path}: manifest.json lacks or garbles {error}") from error
-    for name in _NAMES:
-        setattr(clf, name + "_", stored.names.get(name))
+        raise StoreError(path, f"manifest.json lacks or garbles {error}") from error
     return clf
 
 

@@ -35,7 +35,7 @@ class Session:
         if not all(isinstance(part, NumbaIndex) for part in parts):
             raise ValueError(f"a session needs the backend 'numba', not '{clf.index_.backend}'")
         self._clf = clf
-        self._params = clf.n_neighbors, clf.alpha, clf.beta
+        self._params = int(clf.n_neighbors), float(clf.alpha), float(clf.beta)
         self._open(clf.model_)
 
     def predict_one(self, indices: Any, values: Any, k: int = 5) -> Ranking:
