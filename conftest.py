@@ -17,6 +17,7 @@ collect_ignore = [
 
 
 def pytest_report_header():
+    """Name the extras that are missing."""
     return [
         f"left out: swnn_xp/{folder} and tests/{folder}, for lack of the extra {extra!r} "
         f"(make test-extras has it)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from swnn_xp.io import FormatError, Place, iter_xmc
+from swnn_xp.io.errors import PathLike
 from swnn_xp.io.grammar import Rules
 from swnn_xp.io.opening import open_table
 from swnn_xp.io.reading import limit_of
@@ -47,12 +48,17 @@ class Shape(NamedTuple):
     """Before the first row."""
 
 
+def as_paths(files: PathLike | Sequence[PathLike]) -> list[PathLike]:
+    """Take one path as a list of one."""
+    return [files] if isinstance(files, str | os.PathLike) else list(files)
+
+
 def read_shape(path: str | os.PathLike[str]) -> Shape:
     """Read the header of a file."""
     rules = Rules(strict=False, limit=limit_of(np.float32))
     with open_table(path, rules, header=True, engine="python") as table:
-        found = table.n_rows, table.rules.n_features, table.rules.n_labels
-        return Shape(*(count or 0 for count in found), table.reader.place)
+        widths = table.rules.n_features or 0, table.rules.n_labels or 0
+        return Shape(table.n_rows or 0, *widths, table.reader.place)
 
 
 def cut_file(path: str | os.PathLike[str], n_pieces: int) -> list[Piece]:
@@ -65,7 +71,7 @@ def cut_file(path: str | os.PathLike[str], n_pieces: int) -> list[Piece]:
     pieces, place = [], shape.place
     with open_input(path) as stream:
         stream.seek(place.offset)
-        for start, stop in zip(bounds, bounds[1:], strict=False):
+        for start, stop in pairwise(bounds):
             pieces.append(
                 Piece(
                     os.fspath(Path(path).absolute()),

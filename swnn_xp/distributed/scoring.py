@@ -14,12 +14,11 @@ from swnn_xp._checks import check_count, check_width
 from swnn_xp._types import Ranking
 from swnn_xp.distributed import folder
 from swnn_xp.distributed.cluster import connect
-from swnn_xp.distributed.files import read_shape
+from swnn_xp.distributed.files import as_paths, read_shape
 from swnn_xp.distributed.parts import Parts
 from swnn_xp.distributed.sharded import ShardedClassifier
 from swnn_xp.io import iter_xmc
-
-PathLike = str | os.PathLike[str]
+from swnn_xp.io.errors import PathLike
 
 _AHEAD = 2  # blocks under way for each thread of the cluster, so that none waits for the reader
 
@@ -88,8 +87,7 @@ def score_on_cluster(
     """
     check_count(k, "k")
     check_count(rows_per_part, "rows_per_part")
-    single = isinstance(file_or_parts, str | os.PathLike)
-    files = [file_or_parts] if single else list(file_or_parts)
+    files = as_paths(file_or_parts)
     found = folder.read(model, **params)
     names = label_names or found.label_names
     if names is not None and len(names) < found.n_labels:

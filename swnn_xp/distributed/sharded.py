@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
+from itertools import pairwise
 from typing import Any, Self
 
 import dask.array as da
@@ -18,7 +18,7 @@ from swnn_xp._sparse import canonical_rows, label_rows, to_csr
 from swnn_xp._types import Neighbours, Ranking
 from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.distributed import folder
-from swnn_xp.distributed.files import cut_file, even_bounds, read_shape
+from swnn_xp.distributed.files import as_paths, cut_file, even_bounds, read_shape
 from swnn_xp.distributed.shards import FileShard, MatrixShard, Recipe, make_shard
 from swnn_xp.distributed.tasks import (
     labels_of_winners,
@@ -105,8 +105,7 @@ class ShardedClassifier:
         Y = to_csr(labels.indptr, labels.indices, ones, (n_rows, labels.n_labels))
         bounds = even_bounds(n_rows, _count(client, n_shards))
         recipes = [
-            MatrixShard(X[start:stop], Y[start:stop], start)
-            for start, stop in zip(bounds, bounds[1:], strict=False)
+            MatrixShard(X[start:stop], Y[start:stop], start) for start, stop in pairwise(bounds)
         ]
         return cls(client, recipes, X.shape[1], Y.shape[1], **params)
 
@@ -132,7 +131,7 @@ class ShardedClassifier:
         **params
             Those of `SWNNClassifier`.
         """
-        paths = [files] if isinstance(files, str | os.PathLike) else list(files)
+        paths = as_paths(files)
         if not paths:
             raise ValueError("there are no training rows")
         shapes = [read_shape(path) for path in paths]
@@ -142,7 +141,7 @@ class ShardedClassifier:
         widths = max(s.n_features for s in shapes), max(s.n_labels for s in shapes)
         bounds = even_bounds(len(pieces), wanted)
         recipes, first = [], 0
-        for start, stop in zip(bounds, bounds[1:], strict=False):
+        for start, stop in pairwise(bounds):
             recipes.append(FileShard(tuple(pieces[start:stop]), *widths, first))
             first += recipes[-1].n_rows
         return cls(client, recipes, *widths, **params)

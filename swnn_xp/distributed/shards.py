@@ -54,8 +54,13 @@ class Shard:
 class Recipe(Protocol):
     """How to make a shard."""
 
-    first: int
-    n_rows: int
+    @property
+    def first(self) -> int:
+        """Id of the first row."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
 
     def fitted(self, params: Params) -> SWNNClassifier:
         """Make the classifier over the shard's rows."""
