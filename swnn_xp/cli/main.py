@@ -27,7 +27,7 @@ first steps:
 
 def make_parser() -> argparse.ArgumentParser:
     """Make the parser of the whole command line."""
-    from swnn_xp.cli import demo, evaluate, explain, fit, predict, score_cluster, summarize
+    from swnn_xp.cli import demo, evaluate, explain, fit, predict, score_cluster, serve, summarize
 
     parser = argparse.ArgumentParser(
         prog="swnn",
@@ -37,7 +37,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"swnn_xp {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (demo, summarize, fit, predict, evaluate, explain, score_cluster):
+    for command in (demo, summarize, fit, predict, evaluate, explain, score_cluster, serve):
         command.add_parser(commands)
     return parser
 
