@@ -16,6 +16,7 @@ from swnn_kernels.workspace import (
     check_dead,
     check_labels,
     check_parameters,
+    make_scratch,
     make_work,
 )
 
@@ -153,8 +154,14 @@ def _run(
 
     def answer(first: int, last: int) -> None:
         work = make_work(index, n_neighbors, labels, k, longest)
+        if method == "pruned":
+            query.many_by_pruned(
+                index.split, labels, dead, work, make_scratch(index, longest), *queries, first, last,
+                float(alpha), float(beta), k > 0, ids, values,
+            )  # fmt: skip
+            return
         query.many_by_reference(
-            index.inverted, index.row_sizes, labels, dead, work, *queries, first, last,
+            index.inverted, index.row_sizes, index.n_rows, labels, dead, work, *queries, first, last,
             float(alpha), float(beta), k > 0, ids, values,
         )  # fmt: skip
 

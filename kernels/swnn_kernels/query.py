@@ -7,6 +7,7 @@ import numpy as np
 from swnn_kernels.cache import inline, kernel
 from swnn_kernels.fixed_point import unit_row
 from swnn_kernels.heap import sort_best_first
+from swnn_kernels.pruned import pruned_search
 from swnn_kernels.reference import reference_search
 from swnn_kernels.vote import vote
 
@@ -71,24 +72,49 @@ def finish(work, labels, found, alpha, wants_labels, out_ids, out_values):  # ty
 
 @kernel
 def one_by_reference(  # type: ignore[no-untyped-def]
-    lists, row_sizes, labels, dead, work, indices, values, alpha, beta, wants_labels, ids, out
+    lists, row_sizes, n_rows, labels, dead, work, indices, values, alpha, beta, wants_labels, ids, out
 ):
     """Answer one raw query; 0 or a negative fault."""
     size = load_raw(work, indices, values, lists.starts.size - 1)
     if size < 0:
         return size
-    found = reference_search(lists, row_sizes, work, size, work.sims.size, beta, dead)
+    found = reference_search(lists, row_sizes, n_rows, work, size, work.sims.size, beta, dead)
     finish(work, labels, found, alpha, wants_labels, ids, out)
     return 0
 
 
 @kernel
 def many_by_reference(  # type: ignore[no-untyped-def]
-    lists, row_sizes, labels, dead, work, indptr, indices, units, first, last, alpha, beta,
+    lists, row_sizes, n_rows, labels, dead, work, indptr, indices, units, first, last, alpha, beta,
     wants_labels, ids, out,
 ):  # fmt: skip
     """Answer the canonical queries first..last."""
     for q in range(first, last):
         size = load_units(work, indices, units, indptr[q], indptr[q + 1])
-        found = reference_search(lists, row_sizes, work, size, work.sims.size, beta, dead)
+        found = reference_search(lists, row_sizes, n_rows, work, size, work.sims.size, beta, dead)
+        finish(work, labels, found, alpha, wants_labels, ids[q], out[q])
+
+
+@kernel
+def one_by_pruned(  # type: ignore[no-untyped-def]
+    split, labels, dead, work, scratch, indices, values, alpha, beta, wants_labels, ids, out
+):
+    """Answer one raw query; 0 or a negative fault."""
+    size = load_raw(work, indices, values, split.local.size)
+    if size < 0:
+        return size
+    found = pruned_search(split, work, scratch, size, work.sims.size, beta, dead)
+    finish(work, labels, found, alpha, wants_labels, ids, out)
+    return 0
+
+
+@kernel
+def many_by_pruned(  # type: ignore[no-untyped-def]
+    split, labels, dead, work, scratch, indptr, indices, units, first, last, alpha, beta,
+    wants_labels, ids, out,
+):  # fmt: skip
+    """Answer the canonical queries first..last."""
+    for q in range(first, last):
+        size = load_units(work, indices, units, indptr[q], indptr[q + 1])
+        found = pruned_search(split, work, scratch, size, work.sims.size, beta, dead)
         finish(work, labels, found, alpha, wants_labels, ids[q], out[q])

@@ -121,7 +121,7 @@ class Session:
         ids = np.empty(size, dtype=np.int64)
         out = np.empty(size)
         fault = query.one_by_reference(
-            self._index.inverted, self._index.row_sizes, self._labels, self._dead, self._work,
+            self._index.inverted, self._index.row_sizes, self._index.n_rows, self._labels, self._dead, self._work,
             indices, values, self._alpha, self._beta, wants_labels, ids, out,
         )  # fmt: skip
         if fault < 0:

@@ -1,0 +1,94 @@
+"""What the pruned kernel derives from a query before it looks at rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swnn_kernels.bitslice import PLANES
+from swnn_kernels.cache import inline
+from swnn_kernels.fixed_point import COS_SCALE
+from swnn_kernels.reference import PACK
+
+MASS_BITS = 11
+"""The whole mass of the query's frequent features is about 2**11 steps."""
+SIGNIFICANT = 2
+"""Bits kept of a feature's mass, which is rounded up."""
+LONGEST_QUERY = 30_000
+"""Up to so many features, masses are sure to fit 16 planes."""
+
+
+@inline
+def split_query(split, work, scratch, size):  # type: ignore[no-untyped-def]
+    """Sort the query's features into rare and frequent; numbers of both, postings, mass."""
+    n_rare = 0
+    n_frequent = 0
+    postings = np.int64(0)
+    mass = np.int64(0)
+    for q in range(size):
+        feature = work.indices[q]
+        unit = np.int64(work.units[q])
+        number = np.int64(split.local[feature])
+        if number < 0:
+            first, last = split.lists.starts[feature], split.lists.starts[feature + 1]
+            scratch.rare[n_rare] = first
+            scratch.rare_ends[n_rare] = last
+            scratch.rare_weights[n_rare] = unit * PACK
+            postings += last - first
+            n_rare += last > first
+        else:
+            scratch.numbers[n_frequent] = number
+            scratch.weights[n_frequent] = unit * unit
+            scratch.table[number] = unit
+            mass += unit * unit
+            n_frequent += 1
+    return n_rare, n_frequent, postings, mass
+
+
+@inline
+def forget_query(scratch, n_frequent):  # type: ignore[no-untyped-def]
+    """Clear the table of units again."""
+    for j in range(n_frequent):
+        scratch.table[scratch.numbers[j]] = 0
+
+
+@inline
+def _round_up(weight):  # type: ignore[no-untyped-def]
+    """Round a positive integer up to few significant bits."""
+    shift = 0
+    while (weight >> shift) >= (1 << SIGNIFICANT):
+        shift += 1
+    return ((weight + (1 << shift) - 1) >> shift) << shift
+
+
+@inline
+def _width(total):  # type: ignore[no-untyped-def]
+    """Bits of an integer."""
+    bits = 0
+    while total >> bits:
+        bits += 1
+    return bits
+
+
+@inline
+def plan_sums(split, scratch, n_frequent, mass):  # type: ignore[no-untyped-def]
+    """Lay out the sums of overlap and mass; planes of both and the size of a step of mass.
+
+    The masses q_j**2 become integers, rounded up, so that every sum is an upper bound.
+    """
+    step = max(mass, 1) / 2.0**MASS_BITS
+    total = np.int64(0)
+    for j in range(n_frequent):
+        scratch.count_offsets[j] = scratch.numbers[j] * split.words
+        weight = _round_up(np.int64(np.ceil(scratch.weights[j] / step * (1.0 + 1e-9))))
+        scratch.weights[j] = weight
+        total += weight
+    at = 0
+    for p in range(PLANES):
+        scratch.mass_starts[p] = at
+        scratch.count_starts[p + 1] = n_frequent
+        for j in range(n_frequent):
+            if (scratch.weights[j] >> p) & 1:
+                scratch.mass_offsets[at] = scratch.count_offsets[j]
+                at += 1
+    scratch.mass_starts[PLANES] = at
+    return _width(n_frequent), _width(total), step * COS_SCALE
