@@ -60,18 +60,28 @@ def _absorb(  # type: ignore[no-untyped-def]
     """
     i = first
     while i + 8 <= last:
-        one, two1 = _add3(one, _load(bits, offsets, i, at, ahead), _load(bits, offsets, i + 1, at, ahead))
-        one, two2 = _add3(one, _load(bits, offsets, i + 2, at, ahead), _load(bits, offsets, i + 3, at, ahead))
+        one, two1 = _add3(
+            one, _load(bits, offsets, i, at, ahead), _load(bits, offsets, i + 1, at, ahead)
+        )
+        one, two2 = _add3(
+            one, _load(bits, offsets, i + 2, at, ahead), _load(bits, offsets, i + 3, at, ahead)
+        )
         two, four1 = _add3(two, two1, two2)
-        one, two1 = _add3(one, _load(bits, offsets, i + 4, at, ahead), _load(bits, offsets, i + 5, at, ahead))
-        one, two2 = _add3(one, _load(bits, offsets, i + 6, at, ahead), _load(bits, offsets, i + 7, at, ahead))
+        one, two1 = _add3(
+            one, _load(bits, offsets, i + 4, at, ahead), _load(bits, offsets, i + 5, at, ahead)
+        )
+        one, two2 = _add3(
+            one, _load(bits, offsets, i + 6, at, ahead), _load(bits, offsets, i + 7, at, ahead)
+        )
         two, four2 = _add3(two, two1, two2)
         four, eight = _add3(four, four1, four2)
         store_words(queue, to_eight, eight)
         to_eight += STEP_WORDS
         i += 8
     while i + 2 <= last:
-        one, carry = _add3(one, _load(bits, offsets, i, at, ahead), _load(bits, offsets, i + 1, at, ahead))
+        one, carry = _add3(
+            one, _load(bits, offsets, i, at, ahead), _load(bits, offsets, i + 1, at, ahead)
+        )
         store_words(queue, to_two, carry)
         to_two += STEP_WORDS
         i += 2
@@ -101,7 +111,18 @@ def weighted_sum(bits, offsets, starts, at, planes, limit, queue, slots, ahead):
     for p in range(limit):
         end3 = base3
         one, two, four, end1, end3 = _absorb(
-            queue, slots, 0, (end0 - base0) // STEP_WORDS, base0, one, two, four, queue, end1, end3, 0
+            queue,
+            slots,
+            0,
+            (end0 - base0) // STEP_WORDS,
+            base0,
+            one,
+            two,
+            four,
+            queue,
+            end1,
+            end3,
+            0,
         )
         one, two, four, end1, end3 = _absorb(
             bits, offsets, starts[p], starts[p + 1], at, one, two, four, queue, end1, end3, ahead

@@ -58,9 +58,7 @@ def _terms(split, work, sums, at, row, local, size, step, wide):  # type: ignore
 @inline
 def passing(split, work, sums, at, row, local, size, step, wide, power, theta):  # type: ignore[no-untyped-def]
     """Which of eight rows may reach theta; needs neither root nor quotient."""
-    squared, rare, overlap, union = _terms(
-        split, work, sums, at, row, local, size, step, wide
-    )
+    squared, rare, overlap, union = _terms(split, work, sums, at, row, local, size, step, wide)
     goal = splat(theta)
     if power >= 1:
         goal = goal * union
@@ -77,9 +75,7 @@ def passing(split, work, sums, at, row, local, size, step, wide, power, theta): 
 @inline
 def store_uppers(split, work, sums, at, row, local, size, step, wide, power, uppers):  # type: ignore[no-untyped-def]
     """Write the bounds of eight rows to ``uppers[at:]``."""
-    squared, rare, overlap, union = _terms(
-        split, work, sums, at, row, local, size, step, wide
-    )
+    squared, rare, overlap, union = _terms(split, work, sums, at, row, local, size, step, wide)
     upper = square_root(squared) + rare
     ratio = divide(overlap, larger(union, splat(np.float32(1.0))))
     if power >= 1:

@@ -10,9 +10,8 @@ from typing import Any
 
 import numba
 
-
-# No kernel allocates, so none counts references: with counting, every inlined call that is handed an
-# array would pay for atomic increments.
+# No kernel allocates, so none counts references: with counting, every inlined call that is handed
+# an array would pay for atomic increments.
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
@@ -54,6 +53,11 @@ def kernel(function: Callable[..., Any]) -> Any:
     if hasattr(cache_file, "_source_stamp"):
         cache_file._source_stamp = _package_stamp()
     return compiled
+
+
+def routine(function: Callable[..., Any]) -> Any:
+    """Compile a function that only other kernels call, without inlining it at every call."""
+    return numba.njit(**_OPTIONS)(function)
 
 
 def inline(function: Callable[..., Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels.bounds import MARGIN
-from swnn_kernels.cache import inline
+from swnn_kernels.cache import inline, routine
 from swnn_kernels.heap import push
 from swnn_kernels.similarity import similarity
 from swnn_kernels.vectors import bits_to_float, float_bits, prefetch
@@ -16,11 +16,12 @@ BUCKETS = 1024
 _SHIFT = np.uint32(18)  # a bucket for every 32nd part of an octave
 _LOWEST = np.int64(95 * 32)  # of 2**-32 and less: the first bucket
 
-_AHEAD = 4  # completions between the request for a row's memory and its use
+_AHEAD = 6  # completions between the request for a row's memory and its use
 
 
 @inline
-def _bucket(value):  # type: ignore[no-untyped-def]
+def bucket_of(value):  # type: ignore[no-untyped-def]
+    """Map a bound to its bucket; larger bounds have larger buckets."""
     if value <= np.float32(0.0):
         return np.int64(0)
     return min(max(np.int64(float_bits(value) >> _SHIFT) - _LOWEST, 0), BUCKETS - 1)
@@ -34,13 +35,13 @@ def cut_value(bucket):  # type: ignore[no-untyped-def]
     return bits_to_float(np.uint32((bucket + _LOWEST) << np.int64(_SHIFT)))
 
 
-@inline
+@routine
 def nth_largest(values, size, n, histogram):  # type: ignore[no-untyped-def]
     """Find a bucket so that at least n of the values lie in it or above; 0 if all buckets do."""
     for b in range(BUCKETS):
         histogram[b] = 0
     for i in range(size):
-        histogram[_bucket(values[i])] += 1
+        histogram[bucket_of(values[i])] += 1
     count = 0
     b = BUCKETS - 1
     while b > 0:
@@ -53,7 +54,7 @@ def nth_largest(values, size, n, histogram):  # type: ignore[no-untyped-def]
 
 @inline
 def threshold(work, found, n_neighbors):  # type: ignore[no-untyped-def]
-    """What a row must reach: the worst similarity of a full heap, less the margin, or 0."""
+    """Get what a row must reach: the worst similarity of a full heap, less the margin, or 0."""
     if found < n_neighbors:
         return np.float32(0.0)
     return np.float32(work.sims[0] * MARGIN)
@@ -64,8 +65,18 @@ def complete(split, table, row, acc):  # type: ignore[no-untyped-def]
     """Exact integer dot of a row: its rare part is in the accumulator."""
     dot = acc >> 16
     for p in range(split.ends[row], split.ends[row + 1]):
-        dot += np.int64(table[np.uint64(split.ids[p])]) * np.int64(split.forward[p])
+        number = np.uint64(split.ids[np.uint64(p)])
+        dot += np.int64(table[number]) * np.int64(split.forward[np.uint64(p)])
     return dot
+
+
+@inline
+def count_shared(split, member, row):  # type: ignore[no-untyped-def]
+    """Count the query's frequent features that a row has."""
+    count = np.int64(0)
+    for p in range(split.ends[row], split.ends[row + 1]):
+        count += np.int64(member[np.uint64(split.ids[np.uint64(p)])])
+    return count
 
 
 @inline
@@ -79,8 +90,8 @@ def _fetch_row(split, row):  # type: ignore[no-untyped-def]
         prefetch(split.ids, p)
 
 
-@inline
-def _complete_order(split, work, scratch, count, found, n_neighbors, size, beta):  # type: ignore[no-untyped-def]
+@routine
+def complete_listed(split, work, scratch, count, found, n_neighbors, size, beta):  # type: ignore[no-untyped-def]
     """Complete the rows of ``scratch.order``; the new size of the heap."""
     for i in range(count):
         if i + _AHEAD < count:
@@ -90,28 +101,31 @@ def _complete_order(split, work, scratch, count, found, n_neighbors, size, beta)
             continue
         row = scratch.rows[place]
         dot = complete(split, scratch.table, row, scratch.accs[place])
-        scratch.tally[1] += 1
+        scratch.tally[2] += 1
         if dot > 0:
-            sim = similarity(dot, scratch.overlaps[place], size, split.row_sizes[row], beta)
+            overlap = scratch.overlaps[place]
+            if overlap < 0:
+                overlap = (scratch.accs[place] & 0xFFFF) + count_shared(split, scratch.member, row)
+            sim = similarity(dot, overlap, size, split.row_sizes[row], beta)
             if sim > 0.0:
                 found = push(work.sims, work.rows, found, n_neighbors, sim, row)
     return found
 
 
-@inline
+@routine
 def complete_best(split, work, scratch, pending, found, n_neighbors, size, beta):  # type: ignore[no-untyped-def]
     """Complete the pending rows with the S largest bounds; new sizes of heap and pending."""
     cut = nth_largest(scratch.bounds, pending, n_neighbors, scratch.histogram)
     count = 0
     for i in range(pending):
-        if _bucket(scratch.bounds[i]) >= cut:
+        if bucket_of(scratch.bounds[i]) >= cut:
             scratch.order[count] = i
             count += 1
-    found = _complete_order(split, work, scratch, count, found, n_neighbors, size, beta)
+    found = complete_listed(split, work, scratch, count, found, n_neighbors, size, beta)
     theta = threshold(work, found, n_neighbors)
     kept = 0
     for i in range(pending):
-        if _bucket(scratch.bounds[i]) < cut and scratch.bounds[i] >= theta:
+        if bucket_of(scratch.bounds[i]) < cut and scratch.bounds[i] >= theta:
             scratch.rows[kept] = scratch.rows[i]
             scratch.overlaps[kept] = scratch.overlaps[i]
             scratch.accs[kept] = scratch.accs[i]
@@ -120,12 +134,10 @@ def complete_best(split, work, scratch, pending, found, n_neighbors, size, beta)
     return found, kept
 
 
-@inline
+@routine
 def complete_all(split, work, scratch, pending, found, n_neighbors, size, beta):  # type: ignore[no-untyped-def]
     """Complete all pending rows that can still matter, the best bounds first."""
-    found, pending = complete_best(
-        split, work, scratch, pending, found, n_neighbors, size, beta
-    )
+    found, pending = complete_best(split, work, scratch, pending, found, n_neighbors, size, beta)
     for i in range(pending):
         scratch.order[i] = i
-    return _complete_order(split, work, scratch, pending, found, n_neighbors, size, beta)
+    return complete_listed(split, work, scratch, pending, found, n_neighbors, size, beta)

@@ -6,7 +6,7 @@ import numpy as np
 
 from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS, to_bytes, weighted_sum
 from swnn_kernels.bounds import CHUNK, LANES, passing, store_uppers, upper_of_row
-from swnn_kernels.cache import inline
+from swnn_kernels.cache import inline, routine
 from swnn_kernels.completion import (
     PENDING,
     complete_all,
@@ -16,13 +16,13 @@ from swnn_kernels.completion import (
     threshold,
 )
 from swnn_kernels.prepare import plan_sums
-from swnn_kernels.vectors import larger, load_floats, store_floats
+from swnn_kernels.vectors import at_least, larger, load_floats, prefetch, splat, store_floats
 
 _RAISE_AT = 6  # times S pending rows: then it pays to raise theta before going on
 
 
-@inline
-def _scatter(split, scratch, n_rare, first, limit, acc):  # type: ignore[no-untyped-def]
+@routine
+def _scatter(split, scratch, plan[0], first, limit, acc):  # type: ignore[no-untyped-def]
     """Add the rare lists' postings of rows below ``limit`` to the accumulators."""
     rows, units = split.lists.rows, split.lists.units
     for j in range(n_rare):
@@ -30,10 +30,10 @@ def _scatter(split, scratch, n_rare, first, limit, acc):  # type: ignore[no-unty
         last = scratch.rare_ends[j]
         weight = scratch.rare_weights[j]
         while p < last:
-            row = np.int64(rows[p])
+            row = np.int64(rows[np.uint64(p)])
             if row >= limit:
                 break
-            acc[np.uint64(row - first)] += weight * np.int64(units[p]) + 1
+            acc[np.uint64(row - first)] += weight * np.int64(units[np.uint64(p)]) + 1
             p += 1
         scratch.rare[j] = p
 
@@ -58,10 +58,13 @@ def _sum_step(split, scratch, step, at, count_planes, mass_planes):  # type: ign
 
 
 @inline
-def _keep(split, work, scratch, pending, at, row, local, size, mass_step, beta, theta, dead):  # type: ignore[no-untyped-def]
+def _keep(  # type: ignore[no-untyped-def]
+    split, work, scratch, pending, at, row, local, size, mass_step, beta, theta, dead
+):
     """Put a row among the pending ones if its own bound reaches theta; their number."""
     if dead.size > 0 and dead[row]:
         return pending
+    prefetch(split.ends, row)
     acc = work.acc[local]
     upper, overlap = upper_of_row(split, scratch.sums, at, row, acc, size, mass_step, beta)
     if overlap == 0 or upper < theta:
@@ -71,6 +74,20 @@ def _keep(split, work, scratch, pending, at, row, local, size, mass_step, beta, 
     scratch.accs[pending] = acc
     scratch.bounds[pending] = np.float32(upper * (1.0 + 2.0**-16))
     return pending + 1
+
+
+@inline
+def _keep_lanes(  # type: ignore[no-untyped-def]
+    split, work, scratch, pending, mask, at, row, local, size, mass_step, beta, theta, dead
+):
+    """Do so for those of eight rows whose bit is set in a mask."""
+    for lane in range(min(LANES, split.ends.size - 1 - row)):
+        if (mask >> lane) & 1:
+            pending = _keep(
+                split, work, scratch, pending, at + lane, row + lane, local + lane, size,
+                mass_step, beta, theta, dead,
+            )  # fmt: skip
+    return pending
 
 
 @inline
@@ -86,107 +103,103 @@ def _group_maxima(uppers, groups, rows):  # type: ignore[no-untyped-def]
     return count
 
 
-@inline
-def _first_chunk(  # type: ignore[no-untyped-def]
-    split, work, scratch, limit, size, n_neighbors, beta, power, mass_step, planes, dead
-):
-    """Bounds of the first chunk's rows; complete the best of them; sizes of heap and pending."""
-    steps = (limit + STEP_ROWS - 1) // STEP_ROWS
-    for step in range(steps):
-        base = step * STEP_ROWS
-        _sum_step(split, scratch, step, base, planes[0], planes[1])
-        for at in range(base, base + STEP_ROWS, LANES):
-            store_uppers(
-                split, work, scratch.sums, at, at, at, size, mass_step, planes[0] > 8, power,
-                scratch.uppers,
-            )  # fmt: skip
+@routine
+def _first_theta(split, work, scratch, limit, size, n_neighbors, beta, mass_step, dead):  # type: ignore[no-untyped-def]
+    """Complete the best rows of the first chunk; sizes of heap and pending.
+
+    At least S groups reach the S-th largest group maximum, so at least S rows are completed first.
+    """
     if dead.size > 0:
         for row in range(limit):
             if dead[row]:
                 scratch.uppers[row] = 0.0
-    groups = _group_maxima(scratch.uppers, scratch.groups, steps * STEP_ROWS)
+    padded = (limit + STEP_ROWS - 1) // STEP_ROWS * STEP_ROWS
+    groups = _group_maxima(scratch.uppers, scratch.groups, padded)
     cut = nth_largest(scratch.groups, groups, n_neighbors, scratch.histogram)
-    found, pending = 0, 0
-    lowest = cut_value(cut)
-    for row in range(limit):
-        if scratch.uppers[row] >= lowest:
-            pending = _keep(
-                split, work, scratch, pending, row, row, row, size, mass_step, beta, 0.0, dead
-            )
-            if pending == PENDING:
-                found = complete_all(
-                    split, work, scratch, pending, found, n_neighbors, size, beta
-                )
+    lowest, highest = cut_value(cut), np.float32(np.inf)
+    found, pending = np.int64(0), np.int64(0)
+    for _ in range(2):
+        theta = threshold(work, found, n_neighbors)
+        for row in range(0, padded, LANES):
+            if pending > PENDING - LANES:
+                found = complete_all(split, work, scratch, pending, found, n_neighbors, size, beta)
                 pending = 0
-    found = complete_all(split, work, scratch, pending, found, n_neighbors, size, beta)
-    pending = 0
-    theta = threshold(work, found, n_neighbors)
-    for row in range(limit):
-        if lowest > scratch.uppers[row] >= theta:
-            pending = _keep(
-                split, work, scratch, pending, row, row, row, size, mass_step, beta, theta, dead
-            )
-            if pending == PENDING:
-                found = complete_all(
-                    split, work, scratch, pending, found, n_neighbors, size, beta
-                )
-                pending = 0
-                theta = threshold(work, found, n_neighbors)
+            uppers = load_floats(scratch.uppers, row)
+            mask = at_least(uppers, splat(lowest)) & ~at_least(uppers, splat(highest))
+            if mask:
+                pending = _keep_lanes(
+                    split, work, scratch, pending, mask, row, row, row, size, mass_step, beta,
+                    theta, dead,
+                )  # fmt: skip
+        if highest == np.inf:
+            found = complete_all(split, work, scratch, pending, found, n_neighbors, size, beta)
+            pending = 0
+            highest = lowest
+            lowest = min(lowest, threshold(work, found, n_neighbors))
     return found, pending
 
 
 @inline
-def _next_step(  # type: ignore[no-untyped-def]
-    split, work, scratch, pending, step, first, size, beta, power, mass_step, planes, theta, dead
+def _step(  # type: ignore[no-untyped-def]
+    split, work, scratch, pending, step, first, size, beta, mass_step, planes, theta, dead, storing
 ):
-    """Filter the rows of a step; the number of pending rows."""
-    _sum_step(split, scratch, step, 0, planes[0], planes[1])
+    """Bound the rows of a step and store the bounds, or keep the rows that pass; the pending."""
     base = step * STEP_ROWS
+    start = base if storing else 0
+    _sum_step(split, scratch, step, start, planes[0], planes[1])
+    power = min(2, int(beta))
+    wide = planes[0] > 8
     for at in range(0, STEP_ROWS, LANES):
+        row = base + at
+        if storing:
+            store_uppers(
+                split, work, scratch.sums, row, row, row, size, mass_step, wide, power,
+                scratch.uppers,
+            )  # fmt: skip
+            continue
         mask = passing(
-            split, work, scratch.sums, at, base + at, base + at - first, size, mass_step,
-            planes[0] > 8, power, theta,
-        )  # fmt: skip
+            split, work, scratch.sums, at, row, row - first, size, mass_step, wide, power, theta
+        )
         if mask:
-            for lane in range(LANES):
-                if (mask >> lane) & 1 and base + at + lane < split.ends.size - 1:
-                    pending = _keep(
-                        split, work, scratch, pending, at + lane, base + at + lane,
-                        base + at + lane - first, size, mass_step, beta, theta, dead,
-                    )  # fmt: skip
+            pending = _keep_lanes(
+                split, work, scratch, pending, mask, at, row, row - first, size, mass_step, beta,
+                theta, dead,
+            )  # fmt: skip
     return pending
 
 
-@inline
-def dense_search(split, work, scratch, n_rare, n_frequent, mass, size, n_neighbors, beta, dead):  # type: ignore[no-untyped-def]
-    """Fill the heap of ``work`` with the best rows of its query; their number."""
+@routine
+def dense_search(  # type: ignore[no-untyped-def]
+    split, work, scratch, plan, size, n_neighbors, beta, dead, floor
+):
+    """Fill the heap of ``work`` with the best rows of its query; their number.
+
+    ``floor`` is a similarity that S rows are known to reach, or 0. Without it the first chunk's
+    bounds are stored, to find such a value by completing its best rows.
+    """
     n_rows = split.ends.size - 1
-    count_planes, mass_planes, mass_step64 = plan_sums(split, scratch, n_frequent, mass)
-    mass_step = np.float32(mass_step64 * (1.0 + 2.0**-20))
-    planes = (count_planes, mass_planes)
-    power = min(2, int(beta))
-    if count_planes <= 8:
-        scratch.sums[CHUNK : 2 * CHUNK] = 0
-    limit = min(CHUNK, n_rows)
-    _scatter(split, scratch, n_rare, 0, limit, work.acc)
-    found, pending = _first_chunk(
-        split, work, scratch, limit, size, n_neighbors, beta, power, mass_step, planes, dead
-    )
-    work.acc[:limit] = 0
-    for first in range(CHUNK, n_rows, CHUNK):
+    count_planes, mass_planes, step64 = plan_sums(split, scratch, plan)
+    mass_step = np.float32(step64 * (1.0 + 2.0**-20))
+    scratch.sums[CHUNK : 2 * CHUNK] = 0
+    scratch.tally[1] += scratch.mass_starts[-1] + plan[1]
+    found, pending = np.int64(0), np.int64(0)
+    for first in range(0, n_rows, CHUNK):
         limit = min(first + CHUNK, n_rows)
-        _scatter(split, scratch, n_rare, first, limit, work.acc)
+        storing = first == 0 and floor == 0.0
+        _scatter(split, scratch, plan[0], first, limit, work.acc)
         for step in range(first // STEP_ROWS, (limit + STEP_ROWS - 1) // STEP_ROWS):
             if pending > PENDING - STEP_ROWS:
-                found = complete_all(
-                    split, work, scratch, pending, found, n_neighbors, size, beta
-                )
+                found = complete_all(split, work, scratch, pending, found, n_neighbors, size, beta)
                 pending = 0
-            theta = threshold(work, found, n_neighbors)
-            pending = _next_step(
-                split, work, scratch, pending, step, first, size, beta, power, mass_step, planes,
-                theta, dead,
+            theta = max(floor, threshold(work, found, n_neighbors))
+            pending = _step(
+                split, work, scratch, pending, step, first, size, beta, mass_step,
+                (count_planes, mass_planes), theta, dead, storing,
             )  # fmt: skip
+        if storing:
+            found, pending = _first_theta(
+                split, work, scratch, limit, size, n_neighbors, beta, mass_step, dead
+            )
         work.acc[: limit - first] = 0
         if pending > _RAISE_AT * n_neighbors:
             found, pending = complete_best(

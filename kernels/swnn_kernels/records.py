@@ -35,6 +35,7 @@ class Scratch(NamedTuple):
     """Buffers of one thread for the pruned kernel."""
 
     table: np.ndarray  # int32: the query's unit of each frequent feature; zeros between queries
+    member: np.ndarray  # uint8: whether the query has it; zeros between queries
     rare: np.ndarray  # int64: positions in the lists of rare features
     rare_ends: np.ndarray  # int64
     rare_weights: np.ndarray  # int64
@@ -44,6 +45,7 @@ class Scratch(NamedTuple):
     count_starts: np.ndarray  # int64, (PLANES + 1,)
     mass_offsets: np.ndarray  # int64: the same by bits of the masses
     mass_starts: np.ndarray  # int64, (PLANES + 1,)
+    cursors: np.ndarray  # int64, (PLANES,)
     planes: np.ndarray  # uint64: vertical counters
     queue: np.ndarray  # uint64: their carries
     slots: np.ndarray  # int64: 0, 8, 16, ...
@@ -56,7 +58,8 @@ class Scratch(NamedTuple):
     overlaps: np.ndarray  # int64
     accs: np.ndarray  # int64
     bounds: np.ndarray  # float32
-    tally: np.ndarray  # int64: postings read, rows completed, queries by path
+    touched: np.ndarray  # uint32, (n_rows,): rows that share a rare feature
+    tally: np.ndarray  # int64: rare postings, bitmaps summed, rows completed, trust in the lists
 
 
 class Labels(NamedTuple):

@@ -12,8 +12,14 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
+from numba import extending
 from numba.core import cgutils, types
-from numba.extending import intrinsic, models, overload, register_model
+from numba.extending import models, overload, register_model
+
+intrinsic: Any = extending.intrinsic  # its annotations do not know that it removes an argument
+
+
+_declare: Any = cgutils.get_or_insert_function
 
 
 class Vector(types.Type):
@@ -21,7 +27,7 @@ class Vector(types.Type):
 
     def __init__(self, name: str, lane: ir.Type, lanes: int) -> None:
         self.llvm = ir.VectorType(lane, lanes)
-        super().__init__(name=name)
+        super().__init__(name=name)  # type: ignore[no-untyped-call]
 
 
 @register_model(Vector)
@@ -54,7 +60,7 @@ def _loader(result: Vector, stored: ir.VectorType, widen: Callable[[Any, Any], A
     @intrinsic
     def load(typing: Any, array: Any, index: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            address = _address(context, builder, signature.args[0], *args, stored)
+            address = _address(context, builder, signature.args[0], args[0], args[1], stored)
             return widen(builder, builder.load(address, align=1))
 
         return result(array, types.intp), generate
@@ -206,7 +212,7 @@ def float_bits(typing: Any, value: Any) -> Any:
 
 @intrinsic
 def bits_to_float(typing: Any, value: Any) -> Any:
-    """The float32 of these bits."""
+    """Make the float32 of these bits."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.bitcast(args[0], ir.FloatType())
@@ -216,7 +222,7 @@ def bits_to_float(typing: Any, value: Any) -> Any:
 
 @intrinsic
 def half_to_float(typing: Any, value: Any) -> Any:
-    """The float32 whose upper half a uint16 is."""
+    """Make the float32 whose upper half a uint16 is."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         bits = builder.shl(builder.zext(args[0], _I32), ir.Constant(_I32, 16))
@@ -230,7 +236,7 @@ def square_root(typing: Any, value: Any) -> Any:
     """Square roots of eight float32."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        function = cgutils.get_or_insert_function(
+        function = _declare(
             builder.module, ir.FunctionType(Floats.llvm, [Floats.llvm]), "llvm.sqrt.v8f32"
         )
         return builder.call(function, args)
@@ -263,9 +269,9 @@ def prefetch(typing: Any, array: Any, index: Any) -> Any:
     """Ask for a cache line before it is needed; an address out of bounds does no harm."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        address = _address(context, builder, signature.args[0], *args, _I8)
+        address = _address(context, builder, signature.args[0], args[0], args[1], _I8)
         kind = ir.FunctionType(ir.VoidType(), [address.type, _I32, _I32, _I32])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        function = _declare(builder.module, kind, "llvm.prefetch.p0")
         builder.call(function, [address, *(ir.Constant(_I32, value) for value in (0, 3, 1))])
         return context.get_dummy_value()
 

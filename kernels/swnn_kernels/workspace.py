@@ -47,6 +47,15 @@ def check_parameters(n_neighbors: int, alpha: float, beta: float, k: int) -> Non
         raise ValueError(f"alpha and beta must be finite and >= 0, got {alpha} and {beta}")
 
 
+def check_budget(budget: int | None) -> int:
+    """Get a budget as kernels take it: -1 for none."""
+    if budget is None:
+        return -1
+    if budget < 1:
+        raise ValueError(f"budget must be at least 1, got {budget}")
+    return int(budget)
+
+
 def _power_of_two(least: int) -> int:
     return 1 << max(1, (least - 1).bit_length())
 
@@ -83,6 +92,7 @@ def make_scratch(index: InvertedIndex, longest: int) -> Scratch:
     room = longest // 4 + 32
     return Scratch(
         table=np.zeros(index.frequent.size, dtype=np.int32),
+        member=np.zeros(index.frequent.size, dtype=np.uint8),
         rare=integers(longest + 1),
         rare_ends=integers(longest + 1),
         rare_weights=integers(longest + 1),
@@ -92,6 +102,7 @@ def make_scratch(index: InvertedIndex, longest: int) -> Scratch:
         count_starts=integers(PLANES + 1),
         mass_offsets=integers(longest * SIGNIFICANT),
         mass_starts=integers(PLANES + 1),
+        cursors=integers(PLANES),
         planes=np.zeros(PLANES * STEP_WORDS, dtype=np.uint64),
         queue=np.zeros(4 * room * STEP_WORDS, dtype=np.uint64),
         slots=np.arange(room, dtype=np.int64) * STEP_WORDS,
@@ -104,5 +115,6 @@ def make_scratch(index: InvertedIndex, longest: int) -> Scratch:
         overlaps=integers(PENDING),
         accs=integers(PENDING),
         bounds=np.zeros(PENDING, dtype=np.float32),
+        touched=np.zeros(index.n_rows, dtype=np.uint32),
         tally=integers(4),
     )
