@@ -1,1 +1,19 @@
-""""""
+"""Data sets: one shipped, others found on disk by name, and synthetic twins of the paper's."""
+
+from ._dataset import Dataset
+from ._describe import Description, available, describe
+from ._load import load
+from ._paper import PAPER_SUMMARIES
+from ._registry import Published
+from ._twins import make_twin
+
+__all__ = [
+    "PAPER_SUMMARIES",
+    "Dataset",
+    "Description",
+    "Published",
+    "available",
+    "describe",
+    "load",
+    "make_twin",
+]

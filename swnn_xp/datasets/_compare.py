@@ -1,0 +1,40 @@
+"""What of a data set differs from its published figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._registry import Published
+
+# Means are published with two decimals, and the two means of a set agree to about 0.1%.
+_ABSOLUTE, _RELATIVE = 0.006, 0.001
+
+
+def differences(published: Published, X_train: Any, Y_train: Any, Y_test: Any) -> tuple[str, ...]:
+    """Say in one sentence each what differs; nothing if all agrees."""
+    n_rows, n_labels = Y_train.shape[0], Y_train.shape[1]
+    n_pairs = Y_train.nnz
+    if published.means_over == "all":
+        n_rows += Y_test.shape[0]
+        n_pairs += Y_test.nnz
+    counts = [
+        ("features", published.n_features, X_train.shape[1]),
+        ("labels", published.n_labels, n_labels),
+        ("training rows", published.n_train, X_train.shape[0]),
+        ("test rows", published.n_test, Y_test.shape[0]),
+    ]
+    means = [
+        ("points per label", published.points_per_label, n_pairs / max(n_labels, 1)),
+        ("labels per point", published.labels_per_point, n_pairs / max(n_rows, 1)),
+    ]
+    return tuple(
+        f"{what}: published {told:,}, found {round(found, 2):,}"
+        for what, told, found in [
+            *((w, t, f) for w, t, f in counts if t is not None and t != f),
+            *((w, t, f) for w, t, f in means if t is not None and not _close(t, f)),
+        ]
+    )
+
+
+def _close(told: float, found: float) -> bool:
+    return abs(told - found) <= _ABSOLUTE + _RELATIVE * told
