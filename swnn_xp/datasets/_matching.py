@@ -18,6 +18,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _CHUNK = 1 << 22
 _ROUNDS = 40
+_NEAR = 300  # rows; nearer ones often have the column already
 
 
 class RowPlaces(NamedTuple):
@@ -100,14 +101,16 @@ def _separate(pairs: Any, lengths: Any, rng: np.random.Generator) -> Any:
     if len(pairs) == 0:
         return pairs
     starts = np.cumsum(lengths) - lengths
-    near = 8 * len(pairs) / len(lengths)
+    near = _NEAR * len(pairs) / len(lengths)
     twice = np.flatnonzero(pairs[1:] == pairs[:-1]) + 1
     for turn in range(_ROUNDS):
         if len(twice) == 0:
             break
         far = np.maximum(near, 2 * lengths[_row(pairs[twice])]) * 1.5**turn
         far = np.minimum(far, len(pairs) / 2)
-        other = (twice + np.rint(far * rng.uniform(-1, 1, len(twice))).astype(np.int64)) % len(pairs)
+        other = (twice + np.rint(far * rng.uniform(-1, 1, len(twice))).astype(np.int64)) % len(
+            pairs
+        )
         other, first = np.unique(other, return_index=True)
         free = ~np.isin(other, twice, assume_unique=True)
         one, other = twice[first[free]], other[free]
