@@ -48,7 +48,8 @@ def row_places(family: Any, lengths: Any) -> RowPlaces:
     own = family[first]
     place = (first + size / 2) / n
     second = (place + own * np.sqrt(2)) % 1
-    reach = np.minimum(0.5, _SPAN / n * np.maximum(1, lengths[first] / max(lengths.mean(), 1)))
+    relative = np.maximum(1, lengths[first] / max(lengths.mean(), 1))
+    reach = np.minimum(0.5, _SPAN / n * relative)
     phase = (own * _PLASTIC[1]) % 1
     return RowPlaces(*(np.repeat(of_family, size) for of_family in (place, second, reach, phase)))
 

@@ -60,7 +60,8 @@ def resample(pairs: Any, n_train: int, test: TestRows, rng: np.random.Generator)
         entry = starts[source] + np.where(exact, within, chance)
         has = lengths[source] > 0
         found = (row[has].astype(np.uint64) << _HALF) | (pairs[entry[has]] & _LOW)
-        drawn.append(np.unique(found))
+        found.sort()
+        drawn.append(found[np.diff(found, prepend=_LOW << _HALF) != 0])
     return np.concatenate(drawn)
 
 

@@ -20,9 +20,9 @@ def make_twin(name: str, scale: float = 1.0, seed: int = 0) -> Dataset:
 
     At scale 1 the training rows have the paper's five-number summaries and means: occurrences of
     labels and features, labels and features a row. Rows have topics: rows of like topics share
-    features and labels, four in ten rows have near-duplicates, and common words occur everywhere.
-    Values are like tf-idf. Labels can be learnt from neighbours, but how well says nothing of the
-    real data.
+    features and labels, some more so (families of two to six rows), and common words occur
+    everywhere. A quarter of the test rows are near-duplicates of a training row. Values are like
+    tf-idf. Labels can be learnt from neighbours, but how well says nothing of the real data.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def make_twin(name: str, scale: float = 1.0, seed: int = 0) -> Dataset:
     rng = np.random.default_rng(seed)
     full = _full_size(published)
     n_train, n_test = (max(1, round(n * scale)) for n in (published.n_train, published.n_test))
-    words, tags = (thin(counts, scale, rng) for counts in full[2:])
+    words, tags = (thin(counts, n_train / published.n_train, rng) for counts in full[2:])
     layout = lay_out(
         sample(np.minimum(full[0], max(1, len(words) // 2)), n_train),
         sample(np.minimum(full[1], max(1, len(tags) // 2)), n_train),
