@@ -1,1 +1,48 @@
-"""Extreme multi-label classification by sparse weighted nearest neighbours."""
+"""Extreme multi-label classification by Sparse Weighted Nearest Neighbours.
+
+Names are imported on first use, so that ``import swnn_xp`` stays quick and loads neither numba nor
+a GPU library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from swnn_xp._version import __version__
+
+if TYPE_CHECKING:
+    from swnn_xp.classifier import SWNNClassifier
+    from swnn_xp.io import read_names, read_svmlight, read_xmc, write_names, write_xmc
+
+__all__ = [
+    "SWNNClassifier",
+    "__version__",
+    "read_names",
+    "read_svmlight",
+    "read_xmc",
+    "write_names",
+    "write_xmc",
+]
+
+_HOMES = {
+    "SWNNClassifier": "swnn_xp.classifier",
+    "read_names": "swnn_xp.io",
+    "read_svmlight": "swnn_xp.io",
+    "read_xmc": "swnn_xp.io",
+    "write_names": "swnn_xp.io",
+    "write_xmc": "swnn_xp.io",
+}
+_SUBMODULES = {"backends", "datasets", "io", "metrics"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _SUBMODULES:
+        return importlib.import_module(f"swnn_xp.{name}")
+    raise AttributeError(f"module 'swnn_xp' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_SUBMODULES])

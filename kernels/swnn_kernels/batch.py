@@ -1,0 +1,175 @@
+"""Many queries at once, on one core or on several."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from swnn_kernels import query
+from swnn_kernels.index import InvertedIndex
+from swnn_kernels.records import Labels, frozen
+from swnn_kernels.validate import check_rows
+from swnn_kernels.workspace import (
+    NO_LABELS,
+    check_dead,
+    check_labels,
+    check_parameters,
+    make_work,
+)
+
+_METHODS = ("auto", "reference", "pruned")
+
+
+def search(
+    index: InvertedIndex,
+    q_indptr: np.ndarray,
+    q_indices: np.ndarray,
+    q_units: np.ndarray,
+    n_neighbors: int,
+    beta: float,
+    *,
+    dead: np.ndarray | None = None,
+    n_jobs: int = 1,
+    method: str = "auto",
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find the most similar rows of each query.
+
+    Parameters
+    ----------
+    index : InvertedIndex
+        The training rows.
+    q_indptr, q_indices, q_units : arrays of int64, int32, int32
+        Canonical queries in fixed-point units, as for `InvertedIndex.build`.
+    n_neighbors : int
+        How many rows to return for a query.
+    beta : float
+        Exponent of Jaccard's coefficient.
+    dead : array of bool, (n_rows,), optional
+        Rows that must never be returned.
+    n_jobs : int
+        Threads; -1 for all cores.
+    method : {"auto", "reference", "pruned"}
+        All return the same.
+
+    Returns
+    -------
+    ids, sims : arrays of int64 and float64, (n_queries, n_neighbors)
+        Best first: larger similarity, then smaller id. Missing places hold -1 and 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([0, 1, 2]), np.array([0, 1], np.int32), np.array([2**23] * 2, np.int32)
+    >>> ids, sims = search(InvertedIndex.build(*rows, 2), *rows, 2, 1.0)
+    >>> ids.tolist()
+    [[0, -1], [1, -1]]
+    """
+    check_parameters(n_neighbors, 0.0, beta, 1)
+    queries = _check_queries(index, q_indptr, q_indices, q_units)
+    return _run(
+        index, NO_LABELS, queries, n_neighbors, 0.0, beta, 0, check_dead(index, dead), n_jobs,
+        method,
+    )  # fmt: skip
+
+
+def rank(
+    index: InvertedIndex,
+    label_indptr: np.ndarray,
+    label_indices: np.ndarray,
+    q_indptr: np.ndarray,
+    q_indices: np.ndarray,
+    q_units: np.ndarray,
+    n_neighbors: int,
+    alpha: float,
+    beta: float,
+    k: int,
+    *,
+    dead: np.ndarray | None = None,
+    n_jobs: int = 1,
+    method: str = "auto",
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rank labels by the votes of each query's neighbours, weighted by Sim**alpha.
+
+    Parameters
+    ----------
+    index : InvertedIndex
+        The training rows.
+    label_indptr, label_indices : arrays of int64 and int32
+        Labels of each training row.
+    q_indptr, q_indices, q_units : arrays of int64, int32, int32
+        Canonical queries.
+    n_neighbors, alpha, beta : int, float, float
+        The method's S, alpha and beta.
+    k : int
+        How many labels to return for a query.
+    dead, n_jobs, method
+        As for `search`.
+
+    Returns
+    -------
+    labels, scores : arrays of int64 and float64, (n_queries, k)
+        Best first: larger score, then smaller label. Missing places hold -1 and 0.
+    """
+    check_parameters(n_neighbors, alpha, beta, k)
+    queries = _check_queries(index, q_indptr, q_indices, q_units)
+    labels = check_labels(index, label_indptr, label_indices)
+    return _run(
+        index, labels, queries, n_neighbors, alpha, beta, k, check_dead(index, dead), n_jobs,
+        method,
+    )  # fmt: skip
+
+
+def _check_queries(
+    index: InvertedIndex, indptr: np.ndarray, indices: np.ndarray, units: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    indptr = np.ascontiguousarray(indptr, dtype=np.int64)
+    indices = np.ascontiguousarray(indices, dtype=np.int32)
+    units = np.ascontiguousarray(units, dtype=np.int32)
+    check_rows(indptr, indices, units, index.n_features, "queries")
+    return frozen(indptr), frozen(indices), frozen(units)
+
+
+def _run(
+    index: InvertedIndex,
+    labels: Labels,
+    queries: tuple[np.ndarray, np.ndarray, np.ndarray],
+    n_neighbors: int,
+    alpha: float,
+    beta: float,
+    k: int,
+    dead: np.ndarray,
+    n_jobs: int,
+    method: str,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Answer all queries; labels if k > 0, else neighbours."""
+    if method not in _METHODS:
+        raise ValueError(f"method must be one of {_METHODS}, got {method!r}")
+    n_queries = queries[0].size - 1
+    ids = np.empty((n_queries, k or n_neighbors), dtype=np.int64)
+    values = np.empty(ids.shape)
+    longest = int(np.diff(queries[0]).max(initial=0))
+
+    def answer(first: int, last: int) -> None:
+        work = make_work(index, n_neighbors, labels, k, longest)
+        query.many_by_reference(
+            index.inverted, index.row_sizes, labels, dead, work, *queries, first, last,
+            float(alpha), float(beta), k > 0, ids, values,
+        )  # fmt: skip
+
+    in_parallel(answer, n_queries, n_jobs)
+    return ids, values
+
+
+def in_parallel(answer: object, n_queries: int, n_jobs: int) -> None:
+    """Call ``answer(first, last)`` on equal parts of the queries, one thread each."""
+    if n_jobs == 0 or n_jobs < -1:
+        raise ValueError(f"n_jobs must be -1 or at least 1, got {n_jobs}")
+    jobs = min(os.cpu_count() or 1 if n_jobs == -1 else n_jobs, max(1, n_queries))
+    cuts = [n_queries * j // jobs for j in range(jobs + 1)]
+    if jobs == 1:
+        answer(0, n_queries)  # type: ignore[operator]
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(answer, cuts[:-1], cuts[1:]))  # type: ignore[arg-type]

@@ -1,0 +1,94 @@
+"""One query from start to end: units, neighbours, votes. No Python in between."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swnn_kernels.cache import inline, kernel
+from swnn_kernels.fixed_point import unit_row
+from swnn_kernels.heap import sort_best_first
+from swnn_kernels.reference import reference_search
+from swnn_kernels.vote import vote
+
+BAD_IDS = -1
+BAD_VALUES = -2
+
+
+@inline
+def load_raw(work, indices, values, n_features):  # type: ignore[no-untyped-def]
+    """Check a raw query and put its units into ``work``; its size, or a negative fault."""
+    size = 0
+    previous = np.int64(-1)
+    for p in range(indices.size):
+        feature = np.int64(indices[p])
+        if feature <= previous or feature >= n_features:
+            return BAD_IDS
+        previous = feature
+        if values[p] != 0.0:
+            work.indices[size] = feature
+            work.values[size] = values[p]
+            size += 1
+    if not unit_row(work.values, 0, size, work.units, 0):
+        return BAD_VALUES
+    return size
+
+
+@inline
+def load_units(work, indices, units, start, stop):  # type: ignore[no-untyped-def]
+    """Put a canonical query into ``work``; its size."""
+    for p in range(start, stop):
+        work.indices[p - start] = indices[p]
+        work.units[p - start] = units[p]
+    return stop - start
+
+
+@inline
+def write_neighbours(work, found, ids, sims):  # type: ignore[no-untyped-def]
+    """Copy the sorted neighbours into a row of results; missing places hold -1 and 0."""
+    for i in range(ids.size):
+        ids[i] = work.rows[i] if i < found else -1
+        sims[i] = work.sims[i] if i < found else 0.0
+
+
+@inline
+def write_labels(work, held, labels, scores):  # type: ignore[no-untyped-def]
+    """Copy the best labels into a row of results; missing places hold -1 and 0."""
+    for i in range(labels.size):
+        labels[i] = work.best_labels[i] if i < held else -1
+        scores[i] = work.best_sums[i] * 2.0**-40 if i < held else 0.0
+
+
+@inline
+def finish(work, labels, found, alpha, wants_labels, out_ids, out_values):  # type: ignore[no-untyped-def]
+    """Sort the neighbours and write them, or the labels they vote for."""
+    sort_best_first(work.sims, work.rows, found)
+    if wants_labels:
+        held = vote(labels, work.rows, work.sims, found, alpha, work, work.best_sums.size)
+        write_labels(work, held, out_ids, out_values)
+    else:
+        write_neighbours(work, found, out_ids, out_values)
+
+
+@kernel
+def one_by_reference(  # type: ignore[no-untyped-def]
+    lists, row_sizes, labels, dead, work, indices, values, alpha, beta, wants_labels, ids, out
+):
+    """Answer one raw query; 0 or a negative fault."""
+    size = load_raw(work, indices, values, lists.starts.size - 1)
+    if size < 0:
+        return size
+    found = reference_search(lists, row_sizes, work, size, work.sims.size, beta, dead)
+    finish(work, labels, found, alpha, wants_labels, ids, out)
+    return 0
+
+
+@kernel
+def many_by_reference(  # type: ignore[no-untyped-def]
+    lists, row_sizes, labels, dead, work, indptr, indices, units, first, last, alpha, beta,
+    wants_labels, ids, out,
+):  # fmt: skip
+    """Answer the canonical queries first..last."""
+    for q in range(first, last):
+        size = load_units(work, indices, units, indptr[q], indptr[q + 1])
+        found = reference_search(lists, row_sizes, work, size, work.sims.size, beta, dead)
+        finish(work, labels, found, alpha, wants_labels, ids[q], out[q])

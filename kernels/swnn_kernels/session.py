@@ -1,0 +1,129 @@
+"""One query at a time, as fast as it goes: every buffer is allocated beforehand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swnn_kernels import query
+from swnn_kernels.index import InvertedIndex
+from swnn_kernels.records import frozen
+from swnn_kernels.workspace import check_dead, check_labels, check_parameters, make_work
+
+_FAULTS = {
+    query.BAD_IDS: "feature ids must be ascending, without repeats, and below {}",
+    query.BAD_VALUES: "values must be finite",
+}
+_SHORTEST_BUFFER = 1024
+
+
+class Session:
+    """Answers single raw queries; use one session for each thread.
+
+    Parameters
+    ----------
+    index : InvertedIndex
+        The training rows.
+    label_indptr, label_indices : arrays of int64 and int32
+        Labels of each training row.
+    n_neighbors, alpha, beta : int, float, float
+        The method's S, alpha and beta.
+    method : {"auto", "reference", "pruned"}
+        All return the same.
+    dead : array of bool, optional
+        Rows that must never be returned. The array is kept, not copied, if it is contiguous: rows
+        may die while the session lives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> index = InvertedIndex.build(np.array([0, 1, 2]), np.array([0, 1], np.int32),
+    ...                             np.array([2**23] * 2, np.int32), 2)
+    >>> session = Session(index, np.array([0, 1, 2]), np.array([7, 8], np.int32), 5, 1.0, 1.0)
+    >>> labels, scores = session.predict_one([1], [0.5], k=2)
+    >>> labels.tolist(), scores.tolist()
+    ([8, -1], [1.0, 0.0])
+    """
+
+    def __init__(
+        self,
+        index: InvertedIndex,
+        label_indptr: np.ndarray,
+        label_indices: np.ndarray,
+        n_neighbors: int,
+        alpha: float,
+        beta: float,
+        *,
+        dead: np.ndarray | None = None,
+        method: str = "auto",
+    ) -> None:
+        check_parameters(n_neighbors, alpha, beta, 1)
+        self._index = index
+        self._labels = check_labels(index, label_indptr, label_indices)
+        self._dead = check_dead(index, dead)
+        self._n_neighbors = n_neighbors
+        self._alpha = float(alpha)
+        self._beta = float(beta)
+        self._most_labels = int(self._labels.ids.max(initial=-1)) + 1
+        self._make_work(1, min(_SHORTEST_BUFFER, index.n_features))
+
+    def _make_work(self, k: int, longest: int) -> None:
+        self._k = k
+        self._longest = longest
+        self._work = make_work(self._index, self._n_neighbors, self._labels, k, longest)
+
+    def predict_one(
+        self, indices: np.ndarray, values: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Rank labels for one query.
+
+        Parameters
+        ----------
+        indices : array of int
+            Features, ascending and without repeats.
+        values : array of float
+            Their values; zeros are allowed and mean nothing.
+        k : int
+            How many labels to return.
+
+        Returns
+        -------
+        labels, scores : arrays of int64 and float64, (k,)
+            Best first; missing places hold -1 and 0.
+        """
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}")
+        return self._answer(indices, values, k, True)
+
+    def kneighbors_one(
+        self, indices: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Find the most similar rows of one query; arguments as for `predict_one`.
+
+        Returns
+        -------
+        ids, sims : arrays of int64 and float64, (n_neighbors,)
+            Best first; missing places hold -1 and 0.
+        """
+        return self._answer(indices, values, self._n_neighbors, False)
+
+    def _answer(
+        self, indices: np.ndarray, values: np.ndarray, size: int, wants_labels: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        indices = frozen(np.ascontiguousarray(indices, dtype=np.int64))
+        values = frozen(np.ascontiguousarray(values, dtype=np.float64))
+        if indices.ndim != 1 or indices.shape != values.shape:
+            raise ValueError("indices and values must be one-dimensional and of one length")
+        if indices.size > self._longest or (wants_labels and size > self._k):
+            longest = max(self._longest, min(2 * indices.size, self._index.n_features))
+            self._make_work(max(size if wants_labels else 1, self._k), longest)
+        if indices.size > self._longest:
+            raise ValueError(_FAULTS[query.BAD_IDS].format(self._index.n_features))
+        ids = np.empty(size, dtype=np.int64)
+        out = np.empty(size)
+        fault = query.one_by_reference(
+            self._index.inverted, self._index.row_sizes, self._labels, self._dead, self._work,
+            indices, values, self._alpha, self._beta, wants_labels, ids, out,
+        )  # fmt: skip
+        if fault < 0:
+            raise ValueError(_FAULTS[fault].format(self._index.n_features))
+        return ids, out

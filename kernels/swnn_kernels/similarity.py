@@ -1,0 +1,35 @@
+"""Sim = J**beta * cos in float64, one operation at a time in the method's order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swnn_kernels.cache import inline
+from swnn_kernels.fixed_point import COS_SCALE
+
+
+@inline
+def similarity(dot, overlap, query_size, row_size, beta):  # type: ignore[no-untyped-def]
+    """Similarity of a row with the integer dot product and overlap given."""
+    cos = np.float64(dot) * COS_SCALE
+    if beta == 0.0:
+        return cos
+    jaccard = np.float64(overlap) / np.float64(query_size + row_size - overlap)
+    if beta == 1.0:
+        return cos * jaccard
+    if beta == 2.0:
+        return cos * (jaccard * jaccard)
+    return cos * jaccard**beta
+
+
+@inline
+def vote_weight(sim, alpha):  # type: ignore[no-untyped-def]
+    """Sim**alpha in units of 2**-40."""
+    weight = 1.0
+    if alpha == 1.0:
+        weight = sim
+    elif alpha == 2.0:
+        weight = sim * sim
+    elif alpha != 0.0:
+        weight = sim**alpha
+    return np.int64(np.rint(weight * 2.0**40))

@@ -1,0 +1,99 @@
+"""Checks on rows and on an index's arrays: what passes can't lead a kernel out of bounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from swnn_kernels import layout
+from swnn_kernels.cache import kernel
+from swnn_kernels.fixed_point import FRACTION_BITS
+
+if TYPE_CHECKING:
+    from swnn_kernels.index import InvertedIndex
+
+_LARGEST = 2**FRACTION_BITS
+
+
+@kernel
+def first_bad_row(indptr, indices, units, n_features):  # type: ignore[no-untyped-def]
+    """Find the first row with ids out of range or not ascending, or too large units."""
+    for row in range(indptr.size - 1):
+        previous = np.int64(-1)
+        for p in range(indptr[row], indptr[row + 1]):
+            feature = np.int64(indices[p])
+            if feature <= previous or feature >= n_features or abs(units[p]) > _LARGEST:
+                return row
+            previous = feature
+    return -1
+
+
+@kernel
+def _forward_matches_bits(ends, ids, bits, row_sizes, rare):  # type: ignore[no-untyped-def]
+    """Whether every forward entry has its bit and there are no other bits."""
+    total = np.int64(0)
+    for row in range(ends.size - 1):
+        if row_sizes[row] != rare[row] + ends[row + 1] - ends[row]:
+            return False
+        for p in range(ends[row], ends[row + 1]):
+            word = bits[ids[p], row // layout.WORD_ROWS]
+            if not (word >> np.uint64(row % layout.WORD_ROWS)) & np.uint64(1):
+                return False
+    for number in range(bits.shape[0]):
+        for w in range(bits.shape[1]):
+            word = bits[number, w]
+            while word:
+                word &= word - np.uint64(1)
+                total += 1
+    return total == ids.size
+
+
+def check_indptr(indptr: np.ndarray, nnz: int, what: str) -> None:
+    """Pointers must start at 0, never fall and end at the number of entries."""
+    if indptr.ndim != 1 or indptr.size < 1:
+        raise ValueError(f"{what}: pointers must be one-dimensional and not empty")
+    if indptr[0] != 0 or indptr[-1] != nnz or np.any(indptr[1:] < indptr[:-1]):
+        raise ValueError(f"{what}: pointers must rise from 0 to the {nnz} entries")
+
+
+def check_rows(
+    indptr: np.ndarray, indices: np.ndarray, units: np.ndarray, n_features: int, what: str = "rows"
+) -> None:
+    """Rows must be canonical: ids in range, ascending, without repeats, units in range."""
+    if indices.ndim != 1 or indices.shape != units.shape:
+        raise ValueError(f"{what}: indices and units must have one length")
+    check_indptr(indptr, indices.size, what)
+    row = first_bad_row(indptr, indices, units, n_features)
+    if row >= 0:
+        raise ValueError(
+            f"{what}: row {row} has ids that are not ascending within 0..{n_features - 1},"
+            " or a unit beyond 2**23"
+        )
+
+
+def check_arrays(index: InvertedIndex) -> None:
+    """Raise ValueError unless the arrays of an index fit together."""
+    n_rows, n_features = index.n_rows, index.n_features
+    blocks = -(-n_rows // layout.BLOCK_ROWS) * (layout.BLOCK_ROWS // layout.WORD_ROWS)
+    n_frequent = index.frequent.size
+    shapes_fit = (
+        index.sizes.shape == (2,)
+        and index.starts.shape == (n_features + 1,)
+        and index.ends.shape == (n_rows + 1,)
+        and index.bits.shape == (n_frequent, blocks)
+        and n_frequent <= 2**16
+    )
+    if not shapes_fit:
+        raise ValueError("index: the shapes of its arrays do not fit together")
+    frequent = index.frequent.astype(np.int64)
+    one_row = np.array([0, n_frequent])
+    check_rows(one_row, index.frequent, np.zeros(n_frequent, np.int32), n_features, "frequent")
+    check_rows(index.starts, index.list_rows, index.list_units, n_rows, "lists")
+    check_rows(index.ends, index.ids, index.forward, n_frequent, "forward rows")
+    if np.any(index.starts[frequent] != index.starts[frequent + 1]):
+        raise ValueError("index: a frequent feature has a list too")
+    rare = np.bincount(index.list_rows, minlength=n_rows)
+    matches = _forward_matches_bits(index.ends, index.ids, index.bits, index.row_sizes, rare)
+    if not matches or index.sizes[1] != index.row_sizes.max(initial=0):
+        raise ValueError("index: bitmaps, forward rows and row sizes contradict each other")

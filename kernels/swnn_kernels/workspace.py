@@ -1,0 +1,70 @@
+"""Buffers of one thread, allocated once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swnn_kernels.index import InvertedIndex
+from swnn_kernels.records import Labels, Work, frozen
+from swnn_kernels.reference import PACK
+from swnn_kernels.validate import check_indptr
+
+NO_LABELS = Labels(frozen(np.zeros(1, np.int64)), frozen(np.zeros(0, np.int32)))
+NONE_DEAD = frozen(np.zeros(0, np.bool_))
+
+
+def check_labels(index: InvertedIndex, starts: np.ndarray, ids: np.ndarray) -> Labels:
+    """Label rows as kernels take them; ValueError if they do not fit the index."""
+    starts = np.ascontiguousarray(starts, dtype=np.int64)
+    ids = np.ascontiguousarray(ids, dtype=np.int32)
+    check_indptr(starts, ids.size, "labels")
+    if starts.size != index.n_rows + 1:
+        raise ValueError(f"labels of {starts.size - 1} rows for an index of {index.n_rows}")
+    if ids.size and ids.min() < 0:
+        raise ValueError("labels: ids must not be negative")
+    return Labels(frozen(starts), frozen(ids))
+
+
+def check_dead(index: InvertedIndex, dead: np.ndarray | None) -> np.ndarray:
+    """Get the flags of rows never to return, or an empty array."""
+    if dead is None or not np.any(dead):
+        return NONE_DEAD
+    dead = np.ascontiguousarray(dead, dtype=np.bool_)
+    if dead.shape != (index.n_rows,):
+        raise ValueError(f"dead must hold one flag for each of the {index.n_rows} rows")
+    return frozen(dead)
+
+
+def check_parameters(n_neighbors: int, alpha: float, beta: float, k: int) -> None:
+    """Raise ValueError for parameters the method does not have."""
+    if n_neighbors < 1 or k < 1:
+        raise ValueError(f"n_neighbors and k must be at least 1, got {n_neighbors} and {k}")
+    if not (0 <= alpha < np.inf and 0 <= beta < np.inf):
+        raise ValueError(f"alpha and beta must be finite and >= 0, got {alpha} and {beta}")
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << max(1, (least - 1).bit_length())
+
+
+def make_work(index: InvertedIndex, n_neighbors: int, labels: Labels, k: int, longest: int) -> Work:
+    """Buffers for queries of at most ``longest`` features, ``n_neighbors`` rows and k labels."""
+    n_rows = index.n_rows
+    found = min(n_neighbors, n_rows)
+    most = int(np.diff(labels.starts).max(initial=0)) * found
+    most = min(most, labels.ids.size, int(labels.ids.max(initial=-1)) + 1)
+    wide = longest >= PACK and index.largest_row >= PACK
+    slots = _power_of_two(2 * most)
+    return Work(
+        values=np.empty(longest),
+        indices=np.empty(longest, dtype=np.int32),
+        units=np.empty(longest, dtype=np.int32),
+        acc=np.zeros(n_rows, dtype=np.int64),
+        overlaps=np.zeros(n_rows if wide else 0, dtype=np.int32),
+        sims=np.empty(found),
+        rows=np.empty(found, dtype=np.int64),
+        keys=np.empty(slots, dtype=np.int64),
+        sums=np.empty(slots, dtype=np.int64),
+        best_sums=np.empty(min(k, most), dtype=np.int64),
+        best_labels=np.empty(min(k, most), dtype=np.int64),
+    )

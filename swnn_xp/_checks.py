@@ -1,0 +1,38 @@
+"""Checks of parameters: each raises a ValueError of one line that says what was wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+
+def check_count(value: Any, name: str) -> None:
+    """Require a whole number of at least 1."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+
+
+def check_exponent(value: Any, name: str) -> None:
+    """Require a finite number of at least 0."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not 0 <= value < math.inf:
+        raise ValueError(f"{name} must be a number of at least 0, got {value!r}")
+
+
+def check_width(found: int, expected: int) -> None:
+    """Require no more features than the training rows had."""
+    if found > expected:
+        raise ValueError(f"X has {found} features, but the model was fitted with {expected}")
+
+
+def check_names(names: Sequence[str] | None, expected: int, what: str) -> list[str] | None:
+    """Require one name for each column or row."""
+    if names is None:
+        return None
+    if len(names) != expected:
+        raise ValueError(f"{what} has {len(names)} names, expected {expected}")
+    return [str(name) for name in names]

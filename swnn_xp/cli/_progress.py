@@ -1,0 +1,56 @@
+"""A progress line on stderr: only on a terminal, only for work that takes over two seconds."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+
+_QUIET_SECONDS = 2.0
+_REDRAW_SECONDS = 0.2
+
+
+def in_blocks(total: int, step: int, what: str) -> Iterator[tuple[int, int]]:
+    """Yield (start, stop) of successive blocks and show how far they have come."""
+    progress = Progress(total, what)
+    for start in range(0, total, step):
+        stop = min(start + step, total)
+        yield start, stop
+        progress.show(stop)
+    progress.close()
+
+
+class Progress:
+    """Shows ``done / total`` with a rate and the time left."""
+
+    def __init__(self, total: int, what: str) -> None:
+        self._total, self._what = total, what
+        self._started = self._drawn = time.monotonic()
+        self._visible = False
+
+    def show(self, done: int) -> None:
+        """Redraw the line if it is due."""
+        now = time.monotonic()
+        elapsed = now - self._started
+        if elapsed < _QUIET_SECONDS or now - self._drawn < _REDRAW_SECONDS:
+            return
+        if not sys.stderr.isatty():
+            return
+        rate = done / elapsed
+        left = (self._total - done) / rate if rate else 0.0
+        line = f"{self._what}: {done:,}/{self._total:,}  {rate:,.0f}/s  {left:.0f} s left"
+        sys.stderr.write(f"\r\x1b[K{line}")
+        sys.stderr.flush()
+        self._drawn, self._visible = now, True
+
+    def close(self) -> None:
+        """Remove the line."""
+        if self._visible:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def note(text: str) -> None:
+    """Say on stderr what is going on, if a person is watching."""
+    if sys.stderr.isatty():
+        print(text, file=sys.stderr)

@@ -1,0 +1,48 @@
+"""`swnn demo`: the main job on the data set shipped with the package."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+
+from swnn_xp import SWNNClassifier
+from swnn_xp.cli.evaluate import report
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser(
+        "demo", help="tag Debian packages with the data set in the package"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run the command."""
+    from swnn_xp.datasets import load
+
+    data = load("debtags")
+    print(
+        f"Debian packages and their tags: {data.X_train.shape[0]:,} to learn from, "
+        f"{data.X_test.shape[0]:,} to test on, {data.X_train.shape[1]:,} words, "
+        f"{data.Y_train.shape[1]:,} tags"
+    )
+    started = time.perf_counter()
+    clf = SWNNClassifier().fit(
+        data.X_train, data.Y_train, feature_names=data.feature_names, label_names=data.label_names
+    )
+    print(f"indexed in {time.perf_counter() - started:.2f} s\n")
+    print(report(clf, data.X_test, data.Y_test))
+
+    row = int(np.argmax(clf.predict_topk(data.X_test[:200], k=1).scores[:, 0]))
+    x = data.X_test[row : row + 1]
+    words = ", ".join(data.feature_names[j] for j in x.indices[:12])
+    print(f"\nOne test package, with the words {words}:")
+    labels, scores = clf.predict_topk(x, k=5)
+    for label, score in zip(labels[0].tolist(), scores[0].tolist(), strict=True):
+        truth = "right" if data.Y_test[row, label] else "not among its tags"
+        print(f"  {score:7.3f}  {data.label_names[label]}  ({truth})")
+    print("\nWhy the first one:")
+    print("\n".join(str(clf.explain(x, int(labels[0, 0]))).splitlines()[:6]))

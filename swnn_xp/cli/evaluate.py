@@ -1,0 +1,126 @@
+"""`swnn evaluate`: how good the labels are on a test file, and how long one row takes."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from swnn_xp import SWNNClassifier, metrics
+from swnn_xp._sparse import to_csr
+from swnn_xp.cli._common import DATA_HELP, add_model, add_strict, open_model, read_data
+from swnn_xp.cli._progress import in_blocks
+
+_BLOCK = 1024
+_KS = (1, 3, 5)
+_LATENCY_ROWS = 1000
+_LATENCY_SECONDS = 5.0
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser("evaluate", help="measure quality and latency on a test file")
+    add_model(parser)
+    parser.add_argument("file", type=Path, help=DATA_HELP)
+    parser.add_argument(
+        "--propensity",
+        type=float,
+        nargs=2,
+        default=(0.55, 1.5),
+        metavar=("A", "B"),
+        help="constants of the propensity model (0.55 1.5)",
+    )
+    add_strict(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run the command."""
+    clf = open_model(args)
+    X, Y = read_data(args.file, args.strict)
+    if Y.shape[1] != clf.n_labels_:
+        raise ValueError(
+            f"{args.file}: has {Y.shape[1]} labels, but the model was fitted with {clf.n_labels_}"
+        )
+    print(report(clf, X, Y, *args.propensity))
+
+
+def report(clf: SWNNClassifier, X: Any, Y: Any, A: float = 0.55, B: float = 1.5) -> str:
+    """Measure quality over all rows and latency over some, and lay the figures out."""
+    started = time.perf_counter()
+    labels = ranked_labels(clf, X, max(_KS))
+    seconds = time.perf_counter() - started
+    per_second = X.shape[0] / seconds if seconds else 0.0
+    lines = [
+        f"{X.shape[0]:,} rows; S = {clf.n_neighbors}, alpha = {clf.alpha:g}, beta = {clf.beta:g}, "
+        f"backend {clf.index_.backend}",
+        *_quality(clf, Y, labels, A, B),
+        f"batch    {per_second:,.0f} rows/s",
+    ]
+    times = latencies(clf, X)
+    if times.size:
+        mean = times.mean()
+        p50, p99 = np.quantile(times, [0.5, 0.99])
+        lines.append(
+            f"latency  mean {mean * 1e3:.3f} ms, p50 {p50 * 1e3:.3f} ms, p99 {p99 * 1e3:.3f} ms "
+            f"({times.size:,} single rows, one thread)"
+        )
+    return "\n".join(lines)
+
+
+def ranked_labels(clf: SWNNClassifier, X: Any, k: int) -> Any:
+    """Rank labels in blocks, with progress."""
+    parts = [np.empty((0, k), np.int64)]
+    for start, stop in in_blocks(X.shape[0], _BLOCK, "rows"):
+        parts.append(clf.predict_topk(X[start:stop], k=k).labels)
+    return np.concatenate(parts)
+
+
+def latencies(clf: SWNNClassifier, X: Any) -> Any:
+    """Seconds of single-row predictions, one after another, within a few seconds in all."""
+    answer = _one_row(clf)
+    rows = [X[[i]] for i in range(min(X.shape[0], _LATENCY_ROWS))]
+    for row in rows[:3]:
+        answer(row)  # the first calls may have to load compiled code
+    times: list[float] = []
+    began = time.perf_counter()
+    for row in rows:
+        started = time.perf_counter()
+        answer(row)
+        times.append(time.perf_counter() - started)
+        if time.perf_counter() - began > _LATENCY_SECONDS:
+            break
+    return np.asarray(times)
+
+
+def _one_row(clf: SWNNClassifier) -> Callable[[Any], Any]:
+    """The quickest way to answer one row: a session where the backend has them."""
+    if clf.index_.backend != "numba":
+        return lambda row: clf.predict_topk(row, k=max(_KS))
+    session = clf.session()
+    return lambda row: session.predict_one(row.indices, row.data, max(_KS))
+
+
+def _quality(clf: SWNNClassifier, Y: Any, labels: Any, A: float, B: float) -> list[str]:
+    known = clf.labels_
+    shape = (known.n_rows, known.n_labels)
+    train = to_csr(known.indptr, known.indices, np.ones(known.indices.size, np.int8), shape)
+    propensity = metrics.propensities(train, A, B)
+    rows = {
+        "P": [metrics.precision_at_k(Y, labels, k) for k in _KS],
+        "max P": [metrics.max_precision_at_k(Y, k) for k in _KS],
+        "R": [metrics.recall_at_k(Y, labels, k) for k in _KS],
+        "nDCG": [metrics.ndcg_at_k(Y, labels, k) for k in _KS],
+        "PSP": [metrics.psp_at_k(Y, labels, k, propensity) for k in _KS],
+        "PSnDCG": [metrics.psndcg_at_k(Y, labels, k, propensity) for k in _KS],
+        "coverage": [metrics.coverage_at_k(Y, labels, k) for k in _KS],
+    }
+    head = f"{'%':<9}" + "".join(f"{'@' + str(k):>8}" for k in _KS)
+    return [head] + [
+        f"{name:<9}" + "".join(f"{100 * value:>8.2f}" for value in values)
+        for name, values in rows.items()
+    ]

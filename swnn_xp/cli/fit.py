@@ -1,0 +1,59 @@
+"""`swnn fit`: index a training file and save it as a model."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from swnn_xp import SWNNClassifier
+from swnn_xp.cli._common import DATA_HELP, add_machine, add_strict, find_names, read_data
+from swnn_xp.cli._progress import note
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser("fit", help="index a training file and save the model")
+    parser.add_argument("train", type=Path, help=DATA_HELP)
+    parser.add_argument("-o", "--output", type=Path, required=True, help="model folder to write")
+    parser.add_argument(
+        "-S", "--neighbors", type=int, default=25, metavar="S", help="neighbours that vote (25)"
+    )
+    parser.add_argument("--alpha", type=float, default=1.0, help="vote weight = sim^alpha (1)")
+    parser.add_argument("--beta", type=float, default=1.0, help="sim = jaccard^beta * cosine (1)")
+    for kind in ("feature", "label"):
+        parser.add_argument(
+            f"--{kind}-map",
+            type=Path,
+            metavar="FILE",
+            help=f"a {kind} name a line (default: {kind}_map.txt beside TRAIN, if there)",
+        )
+    add_machine(parser)
+    add_strict(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run the command."""
+    clf = SWNNClassifier(
+        args.neighbors, args.alpha, args.beta, backend=args.backend, n_jobs=args.jobs
+    )
+    started = time.perf_counter()
+    X, Y = read_data(args.train, args.strict)
+    read = time.perf_counter()
+    note("indexing ...")
+    clf.fit(
+        X,
+        Y,
+        feature_names=find_names(args.train, args.feature_map, "feature_map"),
+        label_names=find_names(args.train, args.label_map, "label_map"),
+    )
+    built = time.perf_counter()
+    clf.save(args.output)
+    saved = time.perf_counter()
+    size = sum(file.stat().st_size for file in args.output.rglob("*") if file.is_file())
+    print(
+        f"{args.output}: {X.shape[0]:,} rows, {X.nnz:,} non-zeros, {Y.shape[1]:,} labels; "
+        f"{size / 1e6:,.1f} MB\n"
+        f"read {read - started:.1f} s, indexed {built - read:.1f} s, saved {saved - built:.1f} s"
+    )

@@ -1,0 +1,73 @@
+"""Entry point of `swnn`: parses arguments, runs the command, turns errors into one clear line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from swnn_xp import __version__
+
+_DESCRIPTION = """\
+Labels for sparse rows by Sparse Weighted Nearest Neighbours.
+
+A model is the training rows, indexed: there is nothing to train. A new row gets the labels of the
+most similar training rows, and every answer can be explained by them."""
+
+_EPILOG = """\
+first steps:
+  swnn demo                                tag Debian packages with the data set in the package
+  swnn summarize train.txt                 what is in a data file
+  swnn fit train.txt -o model              index a data file
+  swnn evaluate model test.txt             how good and how fast it is
+  swnn predict model new.txt -o labels.tsv
+  swnn explain model new.txt --row 0       why these labels"""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Make the parser of the whole command line."""
+    from swnn_xp.cli import demo, evaluate, explain, fit, predict, summarize
+
+    parser = argparse.ArgumentParser(
+        prog="swnn",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"swnn_xp {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in (demo, summarize, fit, predict, evaluate, explain):
+        command.add_parser(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit code (2 for bad input)."""
+    args = make_parser().parse_args(argv)
+    try:
+        args.run(args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Nothing can be flushed to it at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except (ValueError, ImportError) as error:
+        return _complain(str(error))
+    except MemoryError:
+        return _complain("out of memory")
+    except KeyboardInterrupt:
+        print("swnn: stopped", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _complain(what: str) -> int:
+    print(f"swnn: error: {' '.join(what.split())}", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

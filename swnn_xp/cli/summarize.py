@@ -1,0 +1,37 @@
+"""`swnn summarize`: the paper's five-number tables of a data file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from swnn_xp.cli._common import DATA_HELP, add_strict, read_data
+from swnn_xp.summary import Summary, summarize
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser("summarize", help="describe a data file in the paper's tables")
+    parser.add_argument("file", type=Path, help=DATA_HELP)
+    add_strict(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run the command."""
+    print(format_summary(summarize(*read_data(args.file, args.strict))))
+
+
+def format_summary(summary: Summary) -> str:
+    """Lay a summary out as a table for people."""
+    lines = [
+        f"{summary.n_rows:,} rows, "
+        f"{summary.n_features:,} features ({summary.features_used:,} occur), "
+        f"{summary.n_labels:,} labels ({summary.labels_used:,} occur)",
+        "",
+        f"{'':<20}{'min':>10}{'1st qu.':>10}{'median':>10}{'3rd qu.':>10}{'max':>10}{'mean':>12}",
+    ]
+    for title, numbers in summary.tables().items():
+        counts = "".join(f"{count:>10,}" for count in numbers[:5])
+        lines.append(f"{title:<20}{counts}{numbers.mean:>12,.1f}")
+    return "\n".join(lines)

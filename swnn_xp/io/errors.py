@@ -1,0 +1,33 @@
+"""The one error that a text file can cause."""
+
+from __future__ import annotations
+
+import os
+from typing import TypeAlias
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+
+class FormatError(ValueError):
+    """A text file says something that its format does not allow.
+
+    Attributes
+    ----------
+    path : str
+        The file as the caller named it.
+    line : int or None
+        Line number, from 1; None where the trouble has no line (damaged compressed data).
+    what : str
+        What was found there.
+
+    Examples
+    --------
+    >>> str(FormatError("train.txt", 3, "'x' is not a number"))
+    "train.txt:3: 'x' is not a number"
+    """
+
+    def __init__(self, path: PathLike, line: int | None, what: str) -> None:
+        self.path = os.fspath(path)
+        self.line = line
+        self.what = what
+        super().__init__(f"{self.path}: {what}" if line is None else f"{self.path}:{line}: {what}")

@@ -1,0 +1,67 @@
+"""Maps of names: ``feature_map.txt``, ``label_map.txt``, a name a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from swnn_xp.io.errors import FormatError, PathLike
+from swnn_xp.io.streams import BOM, open_input, open_output
+
+
+def read_names(path: PathLike, *, encoding: str = "utf-8") -> list[str]:
+    """Read names, a name a line; the name of id ``i`` is the ``i``-th.
+
+    Lines end in LF or CR LF, the last one may have no end; an empty line is an empty name. A
+    byte-order mark is skipped. Plain, gzip or xz files.
+
+    Parameters
+    ----------
+    path : str or path
+        File to read.
+    encoding : str, default "utf-8"
+        Of an ASCII-compatible kind, such as "latin-1".
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "label_map.txt")
+    >>> write_names(path, ["tool", "Spiel für Kinder"])
+    >>> read_names(path)
+    ['tool', 'Spiel für Kinder']
+    """
+    names = []
+    with open_input(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            if number == 1:
+                line = line.removeprefix(BOM)
+            try:
+                names.append(line.removesuffix(b"\n").removesuffix(b"\r").decode(encoding))
+            except UnicodeDecodeError as error:
+                byte = line[error.start]
+                raise FormatError(path, number, f"byte 0x{byte:02x} is not {encoding}") from None
+    return names
+
+
+def write_names(path: PathLike, names: Iterable[str]) -> None:
+    r"""Write names as UTF-8, a name a line; the file appears complete or not at all.
+
+    Parameters
+    ----------
+    path : str or path
+        File to write, compressed if its name ends in ``.gz`` or ``.xz``.
+    names : iterable of str
+        Names without line breaks.
+
+    Examples
+    --------
+    >>> write_names("label_map.txt", ["two\nlines"])
+    Traceback (most recent call last):
+    ValueError: name 0 has a line break: 'two\nlines'
+    """
+    with open_output(path) as stream:
+        for i, name in enumerate(names):
+            if "\n" in name or "\r" in name:
+                raise ValueError(f"name {i} has a line break: {name!r}")
+            if i == 0 and name.startswith("\ufeff"):
+                raise ValueError(f"name 0 begins with a byte-order mark: {name!r}")
+            stream.write(name.encode("utf-8") + b"\n")

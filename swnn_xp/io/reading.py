@@ -1,0 +1,146 @@
+"""Read whole files."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from swnn_xp.io.assemble import Assembler
+from swnn_xp.io.errors import PathLike
+from swnn_xp.io.grammar import FLOAT32_LIMIT, MAX_ID, Rules
+from swnn_xp.io.opening import Engine, Header, Table, check_end, open_table
+
+_BLOCK = 1 << 16
+
+
+def read_xmc(
+    path: PathLike,
+    *,
+    strict: bool = False,
+    header: Header = "auto",
+    dtype: npt.DTypeLike = np.float32,
+    engine: Engine = "auto",
+) -> tuple[csr_array, csr_array]:
+    r"""Read a file of the Extreme Classification Repository.
+
+    The first line is ``rows features labels``; then a line a row: labels joined by commas, a space,
+    ``feature:value`` pairs. What else is read and what is refused: see ``swnn_xp.io.grammar``.
+
+    Parameters
+    ----------
+    path : str or path
+        Plain, gzip or xz; its first bytes tell which.
+    strict : bool, default False
+        Refuse what real files often do against the format: CRLF, more than one blank, unsorted or
+        repeated features, a missing last newline, ...
+    header : bool or "auto", default "auto"
+        True: the first line must be a header. False: there is none, and the widths are one more
+        than the largest ids. "auto": there is none if the first line has a colon.
+    dtype : float32 or float64, default float32
+        Type of the values.
+    engine : {"auto", "fast", "python"}, default "auto"
+        "fast" compiles its parser (once, then from numba's cache), "python" is slow but starts at
+        once, "auto" decides by the size of the file. The results are the same.
+
+    Returns
+    -------
+    X : csr_array of `dtype`, (rows, features)
+        Ids ascending, repeated features summed, zeros stored as they stand.
+    Y : csr_array of bool, (rows, labels)
+
+    Raises
+    ------
+    FormatError
+        A ValueError that says file, line and what was found there.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "train.txt")
+    >>> _ = path.write_text("2 4 3\n0,2 1:0.5 3:1\n 0:2\n")
+    >>> X, Y = read_xmc(path)
+    >>> X.toarray()
+    array([[0. , 0.5, 0. , 1. ],
+           [2. , 0. , 0. , 0. ]], dtype=float32)
+    >>> Y.indices
+    array([0, 2], dtype=int32)
+    """
+    rules = Rules(strict=strict, limit=limit_of(dtype))
+    with open_table(path, rules, header=header, engine=engine) as table:
+        if table.n_rows is None:
+            return _read_rows(table, dtype, None, None)
+        return _read_rows(table, dtype, table.rules.n_features, table.rules.n_labels)
+
+
+def read_svmlight(
+    path: PathLike,
+    *,
+    n_features: int | None = None,
+    n_labels: int | None = None,
+    one_based: bool = False,
+    dtype: npt.DTypeLike = np.float32,
+    engine: Engine = "auto",
+) -> tuple[csr_array, csr_array]:
+    r"""Read a file without header: ``label,label feature:value ...``, a line a row.
+
+    An empty line is a row without labels and features; ``#`` starts a comment.
+
+    Parameters
+    ----------
+    path : str or path
+        Plain, gzip or xz.
+    n_features, n_labels : int, optional
+        Widths of the matrices; ids beyond are errors. Default: one more than the largest id found.
+    one_based : bool, default False
+        Feature ids begin at 1 (label ids are always taken as they stand).
+    dtype, engine
+        As for `read_xmc`.
+
+    Returns
+    -------
+    X : csr_array of `dtype`
+    Y : csr_array of bool
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "rows.svm")
+    >>> _ = path.write_text("1 1:0.5 3:1\n0,2 2:7 # a comment\n")
+    >>> X, Y = read_svmlight(path, one_based=True)
+    >>> X.shape, Y.shape
+    ((2, 3), (2, 3))
+    """
+    for name, width in (("n_features", n_features), ("n_labels", n_labels)):
+        if width is not None and not 0 <= width <= MAX_ID + 1:
+            raise ValueError(f"{name} must be between 0 and {MAX_ID + 1}, not {width}")
+    rules = Rules(
+        n_features=MAX_ID + 1 if n_features is None else n_features,
+        n_labels=MAX_ID + 1 if n_labels is None else n_labels,
+        comments=True,
+        first_feature=int(one_based),
+        limit=limit_of(dtype),
+    )
+    with open_table(path, rules, header=False, engine=engine) as table:
+        return _read_rows(table, dtype, n_features, n_labels)
+
+
+def limit_of(dtype: npt.DTypeLike) -> float:
+    """Magnitude from which on `dtype` can't hold a number."""
+    kind = np.dtype(dtype)
+    if kind not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, not {kind}")
+    return FLOAT32_LIMIT if kind == np.float32 else float("inf")
+
+
+def _read_rows(
+    table: Table, dtype: npt.DTypeLike, n_features: int | None, n_labels: int | None
+) -> tuple[csr_array, csr_array]:
+    assembler = Assembler(dtype)
+    while wanted := table.wanted(_BLOCK):
+        piece = table.reader.take(wanted)
+        if not len(piece.label_counts):
+            break
+        assembler.add(piece)
+    check_end(table)
+    return assembler.finish(n_features, n_labels)

@@ -1,0 +1,200 @@
+"""How good a ranking is: the measures of the Extreme Classification Repository.
+
+Each takes the true labels and a ranking (``labels`` of `SWNNClassifier.predict_topk`, ids best
+first, -1 where there is none) and gives a number between 0 and 1. All are means over all rows; a
+row without true labels counts as 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from swnn_xp._checks import check_count
+from swnn_xp._sparse import label_rows
+from swnn_xp._types import LabelRows
+
+__all__ = [
+    "coverage_at_k",
+    "max_precision_at_k",
+    "ndcg_at_k",
+    "precision_at_k",
+    "propensities",
+    "psndcg_at_k",
+    "psp_at_k",
+    "recall_at_k",
+]
+
+
+def precision_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
+    """Share of the first ``k`` labels that are right.
+
+    Examples
+    --------
+    >>> precision_at_k([[1, 0, 1], [0, 1, 0]], [[0, 1], [2, 1]], k=2)
+    0.5
+    """
+    judged = _judge(Y_true, labels, k)
+    return _mean(judged.hits.sum(axis=1) / k)
+
+
+def max_precision_at_k(Y_true: Any, k: int) -> float:
+    """Best precision at ``k`` that any ranking could reach: rows may have fewer than k labels.
+
+    Examples
+    --------
+    >>> max_precision_at_k([[1, 0, 1], [0, 1, 0]], k=2)
+    0.75
+    """
+    check_count(k, "k")
+    return _mean(np.minimum(np.diff(label_rows(Y_true, "Y_true").indptr), k) / k)
+
+
+def recall_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
+    """Share of the true labels that are among the first ``k``.
+
+    Examples
+    --------
+    >>> recall_at_k([[1, 0, 1], [0, 1, 0]], [[0, 1], [2, 1]], k=2)
+    0.75
+    """
+    judged = _judge(Y_true, labels, k)
+    return _mean(judged.hits.sum(axis=1) / np.maximum(np.diff(judged.truth.indptr), 1))
+
+
+def ndcg_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
+    """Discounted gain of the first ``k`` labels, relative to the best possible order.
+
+    Examples
+    --------
+    >>> ndcg_at_k([[1, 0, 0]], [[0, 1]], k=2)
+    1.0
+    """
+    judged = _judge(Y_true, labels, k)
+    return _mean((judged.hits * _discounts(k)).sum(axis=1) / _ideal_gain(judged.truth, k))
+
+
+def propensities(Y_train: Any, A: float = 0.55, B: float = 1.5) -> NDArray[np.float64]:
+    """How likely each label is to be noted where it holds (Jain et al. 2016).
+
+    Parameters
+    ----------
+    Y_train : matrix of the training labels
+    A, B : float
+        0.5, 0.4 for the large Wikipedia sets; 0.6, 2.6 for Amazon-670K and Amazon-3M.
+
+    Examples
+    --------
+    >>> propensities([[1, 0]] * 8 + [[1, 1]]).round(3).tolist()
+    [0.648, 0.455]
+    """
+    train = label_rows(Y_train, "Y_train")
+    counts = np.bincount(train.indices, minlength=train.n_labels)
+    C = (np.log(max(train.n_rows, 1)) - 1) * (B + 1) ** A
+    return 1 / (1 + C * np.exp(-A * np.log(counts + B)))
+
+
+def psp_at_k(Y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -> float:
+    """Precision at ``k`` with rare labels weighing more, relative to the best attainable.
+
+    Examples
+    --------
+    >>> psp_at_k([[1, 1]], [[0]], k=1, propensity=[0.5, 0.25])
+    0.5
+    """
+    judged = _judge(Y_true, labels, k)
+    gain = 1 / np.asarray(propensity, np.float64)
+    reached = (judged.hits * _gains(judged.labels, gain)).sum(axis=1)
+    return _ratio(reached, _best_gains(judged.truth, gain, k).sum(axis=1))
+
+
+def psndcg_at_k(Y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -> float:
+    """Discounted gain with rare labels weighing more, relative to the best attainable.
+
+    Examples
+    --------
+    >>> psndcg_at_k([[1, 1]], [[1, 0]], k=2, propensity=[0.5, 0.25])
+    1.0
+    """
+    judged = _judge(Y_true, labels, k)
+    gain = 1 / np.asarray(propensity, np.float64)
+    ideal = _ideal_gain(judged.truth, k)
+    reached = (judged.hits * _gains(judged.labels, gain) * _discounts(k)).sum(axis=1)
+    best = (_best_gains(judged.truth, gain, k) * _discounts(k)).sum(axis=1)
+    return _ratio(reached / ideal, best / ideal)
+
+
+def coverage_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
+    """Share of the labels that occur in ``Y_true`` and were rightly predicted at least once.
+
+    Examples
+    --------
+    >>> coverage_at_k([[1, 0, 1], [0, 1, 0]], [[0, 1], [2, 1]], k=2)
+    0.6666666666666666
+    """
+    judged = _judge(Y_true, labels, k)
+    occurring = np.unique(judged.truth.indices).size
+    return np.unique(judged.labels[judged.hits]).size / occurring if occurring else 0.0
+
+
+class _Judged(NamedTuple):
+    truth: LabelRows
+    labels: NDArray[np.int64]  # (n_rows, k)
+    hits: NDArray[np.bool_]  # (n_rows, k)
+
+
+def _judge(Y_true: Any, labels: ArrayLike, k: int) -> _Judged:
+    check_count(k, "k")
+    truth, ranked = label_rows(Y_true, "Y_true"), np.asarray(labels)
+    if ranked.ndim != 2 or ranked.shape[0] != truth.n_rows:
+        raise ValueError(f"labels must have {truth.n_rows} rows, got shape {ranked.shape}")
+    if ranked.shape[1] < k:
+        raise ValueError(f"labels has {ranked.shape[1]} places, fewer than k = {k}")
+    ranked = ranked[:, :k].astype(np.int64)
+    if ranked.size and not (ranked.min() >= -1 and ranked.max() < truth.n_labels):
+        raise ValueError(f"labels must lie in -1..{truth.n_labels - 1}")
+    at_row = np.repeat(np.arange(truth.n_rows), np.diff(truth.indptr))
+    known = at_row * truth.n_labels + truth.indices  # ascending, as rows and their labels are
+    asked = np.arange(truth.n_rows)[:, None] * truth.n_labels + ranked
+    at = np.searchsorted(known, asked)
+    hits = np.zeros(ranked.shape, bool)
+    inside = (at < known.size) & (ranked >= 0)
+    hits[inside] = known[at[inside]] == asked[inside]
+    return _Judged(truth, ranked, hits)
+
+
+def _mean(per_row: NDArray[Any]) -> float:
+    return float(per_row.mean()) if per_row.size else 0.0
+
+
+def _ratio(reached: NDArray[Any], best: NDArray[Any]) -> float:
+    total = float(best.sum())
+    return float(reached.sum()) / total if total else 0.0
+
+
+def _discounts(k: int) -> NDArray[np.float64]:
+    return 1 / np.log2(np.arange(k) + 2)
+
+
+def _ideal_gain(truth: LabelRows, k: int) -> NDArray[np.float64]:
+    """Gain of a ranking that starts with all true labels; that of one label where there is none."""
+    gains = np.cumsum(_discounts(k))
+    return gains[np.clip(np.diff(truth.indptr), 1, k) - 1]
+
+
+def _gains(labels: NDArray[np.int64], gain: NDArray[np.float64]) -> NDArray[np.float64]:
+    return gain[np.maximum(labels, 0)] if gain.size else np.zeros(labels.shape)
+
+
+def _best_gains(truth: LabelRows, gain: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """Gains of the k true labels that weigh most, per row; 0 where there are fewer."""
+    at_row = np.repeat(np.arange(truth.n_rows), np.diff(truth.indptr))
+    gains = gain[truth.indices]
+    order = np.lexsort((-gains, at_row))
+    place = np.arange(order.size) - truth.indptr[at_row]
+    best = np.zeros((truth.n_rows, k))
+    first = place < k
+    best[at_row[first], place[first]] = gains[order][first]
+    return best

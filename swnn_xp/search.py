@@ -1,0 +1,107 @@
+"""The S best rows of each query from a block of similarities, and merging two such lists.
+
+The tie rule: larger similarity first, then smaller row id. Only similarities above 0 count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from array_api_compat import array_namespace, device
+
+from swnn_xp._types import Array, Neighbours
+
+
+def top_rows(
+    sims: Array, n_neighbors: int, kth_largest: Callable[[Array, int], Array] | None = None
+) -> Neighbours:
+    """Best rows of each query.
+
+    Parameters
+    ----------
+    sims : float64 array (n_queries, n_rows)
+    n_neighbors : int
+        How many to keep; more than there are rows is fine.
+    kth_largest : callable, optional
+        ``kth_largest(sims, k)`` gives each row's k-th largest value, shape (n_queries, 1). The
+        array API has no partition, so a namespace that has one passes it; the default sorts.
+
+    Returns
+    -------
+    Neighbours
+        Padded to ``n_neighbors`` places.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> top_rows(np.asarray([[0.5, 0.0, 0.9, 0.5]]), 2).ids.tolist()
+    [[2, 0]]
+    """
+    xp = array_namespace(sims)
+    n_queries, n_rows = sims.shape
+    kept = min(n_neighbors, n_rows)
+    if n_queries == 0 or kept == 0:
+        return _missing(xp, sims, n_queries, n_neighbors)
+    ids = _chosen_ids(xp, sims, kept, kth_largest or _kth_by_sorting)
+    best = xp.take_along_axis(sims, ids, axis=1)
+    # Ids ascend here, and the sort is stable: of equal similarities the smaller id comes first.
+    order = xp.argsort(-best, axis=1, stable=True)
+    ids, best = xp.take_along_axis(ids, order, axis=1), xp.take_along_axis(best, order, axis=1)
+    found = Neighbours(
+        xp.where(best > 0, ids, -xp.ones_like(ids)), xp.where(best > 0, best, xp.zeros_like(best))
+    )
+    if kept == n_neighbors:
+        return found
+    padding = _missing(xp, sims, n_queries, n_neighbors - kept)
+    return Neighbours(
+        xp.concat([found.ids, padding.ids], axis=1), xp.concat([found.sims, padding.sims], axis=1)
+    )
+
+
+def merge(first: Neighbours, second: Neighbours, n_neighbors: int) -> Neighbours:
+    """Best rows out of two lists over different rows (shards, or an index and its latest rows).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a = Neighbours(np.asarray([[7, 3]]), np.asarray([[0.9, 0.5]]))
+    >>> b = Neighbours(np.asarray([[1, -1]]), np.asarray([[0.5, 0.0]]))
+    >>> merge(a, b, 2).ids.tolist()
+    [[7, 1]]
+    """
+    xp = array_namespace(first.ids)
+    ids = xp.concat([first.ids, second.ids], axis=1)
+    sims = xp.concat([first.sims, second.sims], axis=1)
+    # Missing places have similarity 0, so they end up last whatever their id.
+    order = xp.argsort(ids, axis=1, stable=True)
+    ids, sims = xp.take_along_axis(ids, order, axis=1), xp.take_along_axis(sims, order, axis=1)
+    order = xp.argsort(-sims, axis=1, stable=True)[:, :n_neighbors]
+    return Neighbours(
+        xp.take_along_axis(ids, order, axis=1), xp.take_along_axis(sims, order, axis=1)
+    )
+
+
+def _chosen_ids(xp: Array, sims: Array, kept: int, kth_largest: Callable) -> Array:
+    """Ids of the ``kept`` best rows of each query, ascending."""
+    threshold = kth_largest(sims, kept)
+    chosen = sims >= threshold
+    if int(xp.sum(xp.astype(chosen, xp.int64))) > kept * sims.shape[0]:
+        # Several rows share the last place: the smaller ids get it.
+        above = sims > threshold
+        tied = chosen & ~above
+        places = kept - xp.sum(xp.astype(above, xp.int64), axis=1, keepdims=True)
+        chosen = above | (tied & (xp.cumulative_sum(xp.astype(tied, xp.int64), axis=1) <= places))
+    return xp.reshape(xp.nonzero(chosen)[1], (sims.shape[0], kept))
+
+
+def _kth_by_sorting(sims: Array, k: int) -> Array:
+    xp = array_namespace(sims)
+    return xp.sort(sims, axis=1)[:, sims.shape[1] - k, None]
+
+
+def _missing(xp: Array, like: Array, n_queries: int, places: int) -> Neighbours:
+    shape, dev = (n_queries, places), device(like)
+    return Neighbours(
+        xp.full(shape, -1, dtype=xp.int64, device=dev),
+        xp.zeros(shape, dtype=like.dtype, device=dev),
+    )

@@ -1,0 +1,84 @@
+"""A data set in numbers: the paper's four five-number tables."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swnn_xp._sparse import canonical_rows, label_rows
+
+
+class FiveNumbers(NamedTuple):
+    """Minimum, quartiles, maximum and mean of some counts."""
+
+    min: int
+    first_quartile: int
+    median: int
+    third_quartile: int
+    max: int
+    mean: float
+
+
+class Summary(NamedTuple):
+    """What `summarize` finds. Occurrences are counted for labels and features that occur."""
+
+    n_rows: int
+    n_features: int
+    n_labels: int
+    features_used: int
+    labels_used: int
+    label_occurrences: FiveNumbers
+    labels_per_row: FiveNumbers
+    features_per_row: FiveNumbers
+    feature_occurrences: FiveNumbers
+
+    def tables(self) -> dict[str, FiveNumbers]:
+        """The four tables by their titles."""
+        return {
+            "label occurrences": self.label_occurrences,
+            "labels per row": self.labels_per_row,
+            "features per row": self.features_per_row,
+            "feature occurrences": self.feature_occurrences,
+        }
+
+
+def five_numbers(counts: NDArray[Any]) -> FiveNumbers:
+    """Summarise counts; every number but the mean is one of them (0 if there are none).
+
+    Examples
+    --------
+    >>> five_numbers(np.asarray([1, 2, 3, 4, 10]))
+    FiveNumbers(min=1, first_quartile=2, median=3, third_quartile=4, max=10, mean=4.0)
+    """
+    if counts.size == 0:
+        return FiveNumbers(0, 0, 0, 0, 0, 0.0)
+    low, first, median, third, high = np.quantile(
+        counts, [0, 0.25, 0.5, 0.75, 1], method="inverted_cdf"
+    ).tolist()
+    return FiveNumbers(low, first, median, third, high, float(counts.mean()))
+
+
+def summarize(X: Any, Y: Any) -> Summary:
+    """Describe a data set as the paper does.
+
+    Examples
+    --------
+    >>> summarize([[1, 2], [0, 3]], [[1, 0], [1, 0]]).label_occurrences.max
+    2
+    """
+    rows, labels = canonical_rows(X, "X"), label_rows(Y, "Y")
+    features = np.bincount(rows.indices, minlength=rows.n_features)
+    occurrences = np.bincount(labels.indices, minlength=labels.n_labels)
+    return Summary(
+        n_rows=labels.n_rows,
+        n_features=rows.n_features,
+        n_labels=labels.n_labels,
+        features_used=int((features > 0).sum()),
+        labels_used=int((occurrences > 0).sum()),
+        label_occurrences=five_numbers(occurrences[occurrences > 0]),
+        labels_per_row=five_numbers(np.diff(labels.indptr)),
+        features_per_row=five_numbers(np.diff(rows.indptr)),
+        feature_occurrences=five_numbers(features[features > 0]),
+    )

@@ -1,0 +1,128 @@
+"""Neighbours vote for their labels with weight ``Sim**alpha``; the best labels win. Array API only.
+
+Weights are integers (``round(w * 2**40)``), so that a label's score does not depend on the order
+in which its votes are added. The tie rule: larger score first, then smaller label id.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from array_api_compat import array_namespace, device
+
+from swnn_xp._types import Array, LabelRows, Neighbours, Ranking
+from swnn_xp.similarity import power
+
+WEIGHT_SCALE = 2.0**40
+
+
+class Votes(NamedTuple):
+    """Labels with a vote, per query ascending: a CSR matrix of exact integer scores."""
+
+    indptr: Array  # int64, (n_queries + 1,)
+    labels: Array  # int64
+    scores: Array  # int64, true score times 2**40
+    totals: Array  # int64, (n_queries,): the weights of all neighbours, added up
+
+
+def vote(neighbours: Neighbours, labels: LabelRows, alpha: float) -> Votes:
+    """Let the neighbours vote.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = Neighbours(np.asarray([[0, 1]]), np.asarray([[0.5, 0.25]]))
+    >>> votes = vote(found, LabelRows(np.asarray([0, 1, 3]), np.asarray([4, 2, 4]), 5), alpha=1.0)
+    >>> votes.labels.tolist(), (votes.scores / 2**40).tolist()
+    ([2, 4], [0.25, 0.75])
+    """
+    xp = array_namespace(neighbours.ids)
+    n_queries = neighbours.ids.shape[0]
+    weights = vote_weights(neighbours, alpha)
+    at_query, label, weight = _ballots(xp, neighbours.ids, weights, labels)
+    order = xp.argsort(at_query * max(labels.n_labels, 1) + label, stable=True)
+    at_query, label = xp.take(at_query, order), xp.take(label, order)
+    running = _from_zero(xp, xp.take(weight, order))
+    last = _last_of_runs(xp, at_query, label)
+    ends = xp.nonzero(last)[0] + 1
+    summed = xp.take(running, ends)
+    scores = summed - xp.concat([xp.zeros_like(summed[:1]), summed[:-1]])
+    at_query, label = at_query[last], label[last]
+    rows = xp.arange(n_queries + 1, dtype=xp.int64, device=device(label))
+    return Votes(xp.searchsorted(at_query, rows), label, scores, xp.sum(weights, axis=1))
+
+
+def vote_weights(neighbours: Neighbours, alpha: float) -> Array:
+    """Integer weight of each neighbour; 0 at missing places."""
+    xp = array_namespace(neighbours.ids)
+    weights = xp.astype(xp.round(power(neighbours.sims, alpha) * WEIGHT_SCALE), xp.int64)
+    return xp.where(neighbours.ids >= 0, weights, xp.zeros_like(weights))
+
+
+def rank(votes: Votes, k: int) -> Ranking:
+    """Order each query's labels and keep the best ``k``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> votes = Votes(np.asarray([0, 2]), np.asarray([2, 4]), np.asarray([1, 3]), np.asarray([4]))
+    >>> rank(votes, 3).labels.tolist()
+    [[4, 2, -1]]
+    """
+    xp = array_namespace(votes.labels)
+    dev = device(votes.labels)
+    place = votes.indptr[:-1, None] + xp.arange(k, dtype=xp.int64, device=dev)[None, :]
+    filled = place < votes.indptr[1:, None]
+    if votes.labels.shape[0] == 0:
+        empty = xp.zeros(place.shape, dtype=xp.int64, device=dev)
+        return Ranking(empty - 1, xp.astype(empty, xp.float64))
+    sizes = votes.indptr[1:] - votes.indptr[:-1]
+    at_query = xp.repeat(xp.arange(sizes.shape[0], dtype=xp.int64, device=dev), sizes)
+    # Labels ascend within a query and both sorts are stable: ties go to the smaller label.
+    order = xp.argsort(-votes.scores, stable=True)
+    order = xp.take(order, xp.argsort(xp.take(at_query, order), stable=True))
+    picked = xp.take(order, xp.reshape(xp.where(filled, place, xp.zeros_like(place)), (-1,)))
+    labels = xp.reshape(xp.take(votes.labels, picked), place.shape)
+    scores = xp.reshape(xp.take(votes.scores, picked), place.shape)
+    return Ranking(
+        xp.where(filled, labels, -xp.ones_like(labels)),
+        xp.astype(xp.where(filled, scores, xp.zeros_like(scores)), xp.float64) / WEIGHT_SCALE,
+    )
+
+
+def _ballots(
+    xp: Array, ids: Array, weights: Array, labels: LabelRows
+) -> tuple[Array, Array, Array]:
+    """One entry per (query, neighbour, label of the neighbour): query, label, weight."""
+    dev = device(ids)
+    queries = xp.broadcast_to(
+        xp.arange(ids.shape[0], dtype=xp.int64, device=dev)[:, None], ids.shape
+    )
+    found = ids >= 0
+    ids, queries, weights = ids[found], queries[found], weights[found]
+    starts = xp.take(labels.indptr, ids)
+    sizes = xp.take(labels.indptr, ids + 1) - starts
+    before = _from_zero(xp, sizes)
+    voter = xp.repeat(xp.arange(ids.shape[0], dtype=xp.int64, device=dev), sizes)
+    within = xp.arange(voter.shape[0], dtype=xp.int64, device=dev) - xp.take(before, voter)
+    label = xp.astype(xp.take(labels.indices, xp.take(starts, voter) + within), xp.int64)
+    return xp.take(queries, voter), label, xp.take(weights, voter)
+
+
+def _from_zero(xp: Array, values: Array) -> Array:
+    """Running sums, starting with 0: element i is the sum of the first i values.
+
+    They may pass 2**63 and wrap around; a difference of two of them is still right.
+    """
+    return xp.cumulative_sum(values, dtype=xp.int64, include_initial=True)
+
+
+def _last_of_runs(xp: Array, *keys: Array) -> Array:
+    """Mark the last element of each run of equal keys."""
+    n = keys[0].shape[0]
+    last = xp.ones((n,), dtype=xp.bool, device=device(keys[0]))
+    changes = [key[1:] != key[:-1] for key in keys]
+    inner = changes[0]
+    for change in changes[1:]:
+        inner = inner | change
+    return xp.concat([inner, last[:1]]) if n else last

@@ -1,0 +1,85 @@
+"""Metrics against hand-made figures and independent implementations."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import ndcg_score
+
+from swnn_xp import metrics
+
+Y = np.asarray([[1, 0, 1, 0, 1], [0, 1, 0, 0, 0], [0, 0, 0, 0, 0]])
+LABELS = np.asarray([[0, 1, 2], [1, -1, -1], [3, 0, 1]])
+
+
+def test_by_hand():
+    assert metrics.precision_at_k(Y, LABELS, 1) == pytest.approx(2 / 3)
+    assert metrics.precision_at_k(Y, LABELS, 3) == pytest.approx((2 / 3 + 1 / 3) / 3)
+    assert metrics.max_precision_at_k(Y, 3) == pytest.approx((1 + 1 / 3 + 0) / 3)
+    assert metrics.recall_at_k(Y, LABELS, 3) == pytest.approx((2 / 3 + 1) / 3)
+    gain = [1, 1 / math.log2(3), 0.5]
+    ndcg = ((gain[0] + gain[2]) / sum(gain) + 1 + 0) / 3
+    assert metrics.ndcg_at_k(Y, LABELS, 3) == pytest.approx(ndcg)
+    assert metrics.coverage_at_k(Y, LABELS, 3) == pytest.approx(3 / 4)
+
+
+def test_propensity_by_hand():
+    n, A, B = 10, 0.55, 1.5
+    Y_train = np.zeros((n, 2))
+    Y_train[:4, 0] = 1
+    C = (math.log(n) - 1) * (B + 1) ** A
+    expected = [1 / (1 + C * math.exp(-A * math.log(count + B))) for count in (4, 0)]
+    assert metrics.propensities(Y_train) == pytest.approx(expected)
+
+
+def test_propensity_scored_by_hand():
+    p = np.asarray([0.5, 0.25, 0.2, 0.9, 0.1])
+    # Row 0 has 0, 2, 4 (gains 2, 5, 10); it got 0 and 2. Row 1 has 1 (gain 4) and got it.
+    assert metrics.psp_at_k(Y, LABELS, 3, p) == pytest.approx((2 + 5 + 4) / (10 + 5 + 2 + 4))
+    assert metrics.psp_at_k(Y, LABELS, 1, p) == pytest.approx((2 + 4) / (10 + 4))
+    d = [1, 1 / math.log2(3), 0.5]
+    reached = (2 * d[0] + 5 * d[2]) / sum(d) + 4
+    best = (10 * d[0] + 5 * d[1] + 2 * d[2]) / sum(d) + 4
+    assert metrics.psndcg_at_k(Y, LABELS, 3, p) == pytest.approx(reached / best)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_against_independent_implementations(seed):
+    rng = np.random.default_rng(seed)
+    Y_true = (rng.random((40, 12)) < 0.3).astype(int)
+    Y_true[Y_true.sum(axis=1) == 0, 0] = 1  # scikit-learn leaves rows without labels out
+    scores = rng.permuted(np.tile(np.arange(12.0), (40, 1)), axis=1)
+    labels = np.argsort(-scores, axis=1)
+    for k in (1, 3, 5, 12):
+        expected = ndcg_score(Y_true, scores, k=k)
+        assert metrics.ndcg_at_k(sp.csr_array(Y_true), labels, k) == pytest.approx(expected)
+        sets = [set(np.flatnonzero(row)) for row in Y_true]
+        hits = [len(true & set(top[:k])) for true, top in zip(sets, labels.tolist(), strict=True)]
+        assert metrics.precision_at_k(Y_true, labels, k) == pytest.approx(np.mean(hits) / k)
+        recalls = [h / len(true) for h, true in zip(hits, sets, strict=True)]
+        assert metrics.recall_at_k(Y_true, labels, k) == pytest.approx(np.mean(recalls))
+
+
+def test_equal_propensities_give_plain_measures():
+    rng = np.random.default_rng(1)
+    Y_true = (rng.random((30, 9)) < 0.4).astype(int)
+    labels = np.argsort(rng.random((30, 9)), axis=1)
+    ones = np.ones(9)
+    best = metrics.max_precision_at_k(Y_true, 3)
+    plain = metrics.precision_at_k(Y_true, labels, 3) / best
+    assert metrics.psp_at_k(Y_true, labels, 3, ones) == pytest.approx(plain)
+
+
+def test_empty_and_wrong_input():
+    none = np.zeros((0, 4))
+    assert metrics.precision_at_k(none, np.zeros((0, 3), int), 3) == 0.0
+    assert metrics.psp_at_k(none, np.zeros((0, 3), int), 3, np.ones(4)) == 0.0
+    with pytest.raises(ValueError, match="fewer than k = 5"):
+        metrics.precision_at_k(Y, LABELS, 5)
+    with pytest.raises(ValueError, match="must have 3 rows"):
+        metrics.precision_at_k(Y, LABELS[:2], 1)
+    with pytest.raises(ValueError, match="must lie in"):
+        metrics.precision_at_k(Y, LABELS + 4, 1)
+    with pytest.raises(ValueError, match="k must be"):
+        metrics.precision_at_k(Y, LABELS, 0)
