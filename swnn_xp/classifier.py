@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import inspect
 import os
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import array_namespace, device
 
 from swnn_xp._checks import check_count, check_exponent, check_names, check_width
-from swnn_xp._sparse import canonical_rows, label_rows, to_csr
+from swnn_xp._sparse import label_rows
 from swnn_xp._types import Neighbours, Ranking, UnitRows
 from swnn_xp.backends import Index, resolve
-from swnn_xp.backends._base import vote_blocks
+from swnn_xp.backends._kinds import host_matrix
 from swnn_xp.explain import Explanation, explain_label
-from swnn_xp.fixed_point import unit_rows
-from swnn_xp.vote import WEIGHT_SCALE, Votes, vote
+from swnn_xp.vote import Votes, above_half, scores, shares
 
 GIGABYTE = 10**9
 
@@ -45,6 +46,9 @@ class SWNNClassifier:
         Bytes that a batch may use for temporaries; queries go in blocks that fit.
     n_jobs : int, default 1
         Threads of a batch, where the backend has threads; -1 means all cores.
+    device : optional
+        Where the index lives, in the words of the backend: a CUDA device's number for cupy, a name
+        such as ``"cuda:1"`` for torch, a device object for array-api. Default: where X is.
 
     Attributes
     ----------
@@ -77,6 +81,7 @@ class SWNNClassifier:
         backend: str = "auto",
         memory_budget: int = GIGABYTE,
         n_jobs: int = 1,
+        device: Any = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.alpha = alpha
@@ -84,6 +89,7 @@ class SWNNClassifier:
         self.backend = backend
         self.memory_budget = memory_budget
         self.n_jobs = n_jobs
+        self.device = device
 
     def fit(
         self,
@@ -109,8 +115,9 @@ class SWNNClassifier:
             Itself.
         """
         self._check_params()
-        rows = unit_rows(canonical_rows(X, "X"))
-        labels = label_rows(Y, "Y")
+        index = resolve(self.backend, X).load()
+        rows = index.prepare(X, "X", self.device)
+        labels = label_rows(host_matrix(Y), "Y")
         if rows.n_rows != labels.n_rows:
             raise ValueError(f"X has {rows.n_rows} rows but Y has {labels.n_rows}")
         if rows.n_rows == 0:
@@ -118,9 +125,11 @@ class SWNNClassifier:
         self.feature_names_ = check_names(feature_names, rows.n_features, "feature_names")
         self.label_names_ = check_names(label_names, labels.n_labels, "label_names")
         self.row_names_ = check_names(row_names, rows.n_rows, "row_names")
-        index = resolve(self.backend, X).load()
         self.index_: Index = index.build(
-            rows, memory_budget=self.memory_budget, n_jobs=_threads(self.n_jobs)
+            rows,
+            memory_budget=self.memory_budget,
+            n_jobs=_threads(self.n_jobs),
+            device=self.device,
         )
         self.labels_ = labels
         self.n_features_in_ = rows.n_features
@@ -140,7 +149,8 @@ class SWNNClassifier:
         self._check_params()
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
         check_count(wanted, "n_neighbors")
-        return self.index_.search(self._queries(X), wanted, self.beta)
+        found = self.index_.search(self._queries(X), wanted, self.beta)
+        return Neighbours(*self.index_.like(X, *found))
 
     def predict_topk(self, X: Any, k: int = 5) -> Ranking:
         """Rank the labels of each row.
@@ -154,35 +164,33 @@ class SWNNClassifier:
         self._check_fitted()
         self._check_params()
         check_count(k, "k")
-        return self.index_.rank(
+        best = self.index_.rank(
             self._queries(X), self.labels_, self.n_neighbors, self.alpha, self.beta, k
         )
+        return Ranking(*self.index_.like(X, *best))
 
-    def decision_function(self, X: Any) -> sp.csr_array:
-        """Scores of all labels that got a vote, as a sparse matrix (n_queries, n_labels)."""
-        return self._vote_matrix(X, lambda votes: votes.scores / WEIGHT_SCALE)
+    def decision_function(self, X: Any) -> Any:
+        """Scores of all labels that got a vote, as a sparse matrix (n_queries, n_labels).
 
-    def predict_proba(self, X: Any) -> sp.csr_array:
+        The matrix is of X's kind: SciPy for SciPy and NumPy, ``cupyx`` for CuPy, sparse CSR for
+        torch; dense for other array-API namespaces, which have no sparse matrices.
+        """
+        return self._vote_matrix(X, self._votes(X), scores)
+
+    def predict_proba(self, X: Any) -> Any:
         """Probabilities of labels: the share of the neighbours' weight that voted for each."""
+        return self._vote_matrix(X, self._votes(X), shares)
 
-        def shares(votes: Votes) -> Any:
-            totals = np.repeat(votes.totals, np.diff(votes.indptr))
-            return votes.scores / np.maximum(totals, 1)  # totals of 0 only have scores of 0
-
-        return self._vote_matrix(X, shares)
-
-    def predict(self, X: Any) -> sp.csr_array:
+    def predict(self, X: Any) -> Any:
         """Labels with a probability above one half, as a sparse 0/1 matrix."""
-        likely = self.predict_proba(X)
-        likely.data = (likely.data > 0.5).astype(np.float64)
-        likely.eliminate_zeros()
-        return likely.astype(np.int8)
+        return self._vote_matrix(X, above_half(self._votes(X)), _ones)
 
     def score(self, X: Any, Y: Any) -> float:
         """Precision at 1: the share of rows whose best label is right."""
         from swnn_xp.metrics import precision_at_k
 
-        return precision_at_k(Y, self.predict_topk(X, k=1).labels, k=1)
+        best = self.predict_topk(X, k=1).labels
+        return precision_at_k(host_matrix(Y), host_matrix(best), k=1)
 
     def explain(self, x: Any, label: int | str) -> Explanation:
         """Tell which neighbours voted for a label, and which features they share with the row.
@@ -195,11 +203,11 @@ class SWNNClassifier:
         """
         self._check_fitted()
         self._check_params()
-        row = x if sp.issparse(x) else np.atleast_2d(np.asarray(x))
-        query = self._queries(row)
-        if query.n_rows != 1:
-            raise ValueError(f"explain takes one row, got {query.n_rows}")
-        return explain_label(self, query, self.label_id(label))
+        row = host_matrix(x)
+        row = row if sp.issparse(row) else np.atleast_2d(np.asarray(row))
+        if row.shape[0] != 1:
+            raise ValueError(f"explain takes one row, got {row.shape[0]}")
+        return explain_label(self, row, self.label_id(label))
 
     def label_id(self, label: int | str) -> int:
         """Turn a label's name or id into its id, or say that there is no such label."""
@@ -273,21 +281,19 @@ class SWNNClassifier:
         return f"{type(self).__name__}({params})"
 
     def _queries(self, X: Any) -> UnitRows:
-        rows = unit_rows(canonical_rows(X, "X"))
+        rows = self.index_.queries(X)
         check_width(rows.n_features, self.n_features_in_)
         return rows._replace(n_features=self.n_features_in_)
 
-    def _vote_matrix(self, X: Any, values: Any) -> sp.csr_array:
-        found = self.kneighbors(X)
-        blocks = [
-            vote(part, self.labels_, self.alpha)
-            for part in vote_blocks(found, self.labels_, self.memory_budget)
-        ]
-        width = self.n_labels_
-        parts = [
-            to_csr(b.indptr, b.labels, values(b), (b.indptr.shape[0] - 1, width)) for b in blocks
-        ]
-        return parts[0] if len(parts) == 1 else sp.vstack(parts, format="csr")
+    def _votes(self, X: Any) -> Votes:
+        self._check_fitted()
+        self._check_params()
+        return self.index_.vote(
+            self._queries(X), self.labels_, self.n_neighbors, self.alpha, self.beta
+        )
+
+    def _vote_matrix(self, X: Any, votes: Votes, values: Callable[[Votes], Any]) -> Any:
+        return self.index_.matrix(X, votes.indptr, votes.labels, values(votes), self.n_labels_)
 
     def _check_params(self) -> None:
         check_count(self.n_neighbors, "n_neighbors")
@@ -298,6 +304,11 @@ class SWNNClassifier:
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError("this SWNNClassifier is not fitted yet; call fit(X, Y) first")
+
+
+def _ones(votes: Votes) -> Any:
+    xp = array_namespace(votes.labels)
+    return xp.ones(votes.labels.shape, dtype=xp.int8, device=device(votes.labels))
 
 
 def _threads(n_jobs: int | None) -> int:

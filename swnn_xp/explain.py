@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from swnn_xp._sparse import canonical_rows
 from swnn_xp._types import UnitRows
-from swnn_xp.fixed_point import DOT_SCALE
+from swnn_xp.fixed_point import DOT_SCALE, unit_rows
 from swnn_xp.vote import WEIGHT_SCALE, vote_weights
 
 if TYPE_CHECKING:
@@ -64,9 +65,10 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain_label(clf: SWNNClassifier, query: UnitRows, label: int) -> Explanation:
-    """Explain one label of one query with a fitted classifier."""
-    found = clf.index_.search(query, clf.n_neighbors, clf.beta)
+def explain_label(clf: SWNNClassifier, row: Any, label: int) -> Explanation:
+    """Explain one label of one row (a matrix on the host) with a fitted classifier."""
+    found = clf.kneighbors(row)
+    query = unit_rows(canonical_rows(row))
     weights = vote_weights(found, clf.alpha)[0]
     ids, sims = found.ids[0], found.sims[0]
     voted = np.asarray([i >= 0 and _has_label(clf, int(i), label) for i in ids], dtype=bool)

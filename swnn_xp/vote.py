@@ -59,6 +59,55 @@ def vote_weights(neighbours: Neighbours, alpha: float) -> Array:
     return xp.where(neighbours.ids >= 0, weights, xp.zeros_like(weights))
 
 
+def join_votes(parts: list[Votes]) -> Votes:
+    """Put the votes of successive runs of queries together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = Votes(np.asarray([0, 1]), np.asarray([4]), np.asarray([7]), np.asarray([9]))
+    >>> join_votes([one, one]).indptr.tolist()
+    [0, 1, 2]
+    """
+    if len(parts) == 1:
+        return parts[0]
+    xp = array_namespace(parts[0].labels)
+    sizes = xp.concat([part.indptr[1:] - part.indptr[:-1] for part in parts])
+    return Votes(
+        _from_zero(xp, sizes),
+        xp.concat([part.labels for part in parts]),
+        xp.concat([part.scores for part in parts]),
+        xp.concat([part.totals for part in parts]),
+    )
+
+
+def scores(votes: Votes) -> Array:
+    """Score of each vote as float64."""
+    xp = array_namespace(votes.scores)
+    return xp.astype(votes.scores, xp.float64) / WEIGHT_SCALE
+
+
+def shares(votes: Votes) -> Array:
+    """Share of the neighbours' weight that each label got: its probability."""
+    xp = array_namespace(votes.scores)
+    totals = xp.repeat(votes.totals, votes.indptr[1:] - votes.indptr[:-1])
+    totals = xp.where(totals > 0, totals, xp.ones_like(totals))  # a total of 0 has scores of 0
+    return xp.astype(votes.scores, xp.float64) / xp.astype(totals, xp.float64)
+
+
+def above_half(votes: Votes) -> Votes:
+    """Only the labels with more than half of the neighbours' weight."""
+    xp = array_namespace(votes.scores)
+    likely = shares(votes) > 0.5
+    kept_before = _from_zero(xp, xp.astype(likely, xp.int64))
+    return Votes(
+        xp.take(kept_before, votes.indptr),
+        votes.labels[likely],
+        votes.scores[likely],
+        votes.totals,
+    )
+
+
 def rank(votes: Votes, k: int) -> Ranking:
     """Order each query's labels and keep the best ``k``.
 
