@@ -5,19 +5,24 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from array_api_compat import array_namespace, device
 
 from swnn_xp._checks import check_count, check_exponent, check_names, check_width
+from swnn_xp._names import known_names, more_row_names
 from swnn_xp._sparse import label_rows
-from swnn_xp._types import Neighbours, Ranking, UnitRows
+from swnn_xp._types import LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends import Index, resolve
 from swnn_xp.backends._kinds import host_matrix
 from swnn_xp.explain import Explanation, explain_label
+from swnn_xp.live import Model, append, compact, remove
 from swnn_xp.vote import Votes, above_half, scores, shares
+
+if TYPE_CHECKING:
+    from swnn_xp.session import Session
 
 GIGABYTE = 10**9
 
@@ -52,14 +57,11 @@ class SWNNClassifier:
 
     Attributes
     ----------
-    index_ : Index
-        The training rows, prepared by the backend.
-    labels_ : LabelRows
-        The labels of the training rows.
-    n_features_in_, n_labels_ : int
-        Width of X and of Y.
-    feature_names_, label_names_, row_names_ : list of str or None
-        Names for people, if given to `fit`.
+    model_ : Model
+        The training rows, prepared by the backend, and their labels. It is replaced as a whole by
+        `partial_fit`, `remove` and `compact`, so that other threads can go on reading.
+    n_features_in_ : int
+        Width of X.
 
     Examples
     --------
@@ -115,26 +117,103 @@ class SWNNClassifier:
             Itself.
         """
         self._check_params()
-        index = resolve(self.backend, X).load()
-        rows = index.prepare(X, "X", self.device)
-        labels = label_rows(host_matrix(Y), "Y")
-        if rows.n_rows != labels.n_rows:
-            raise ValueError(f"X has {rows.n_rows} rows but Y has {labels.n_rows}")
-        if rows.n_rows == 0:
-            raise ValueError("X has no rows: there is nothing to learn from")
-        self.feature_names_ = check_names(feature_names, rows.n_features, "feature_names")
-        self.label_names_ = check_names(label_names, labels.n_labels, "label_names")
-        self.row_names_ = check_names(row_names, rows.n_rows, "row_names")
-        self.index_: Index = index.build(
-            rows,
-            memory_budget=self.memory_budget,
-            n_jobs=_threads(self.n_jobs),
-            device=self.device,
+        kind = resolve(self.backend, X).load()
+        rows, labels = _training_rows(kind, X, Y, self.device)
+        names = known_names(
+            feature_names=check_names(feature_names, rows.n_features, "feature_names"),
+            label_names=check_names(label_names, labels.n_labels, "label_names"),
+            row_names=check_names(row_names, rows.n_rows, "row_names"),
         )
-        self.labels_ = labels
+        index = kind.build(rows, **self._options())
         self.n_features_in_ = rows.n_features
-        self.n_labels_ = labels.n_labels
+        self.model_ = Model(index, labels, next_id=rows.n_rows, names=names)
         return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        Y: Any,
+        *,
+        label_names: list[str] | None = None,
+        row_names: list[str] | None = None,
+    ) -> Self:
+        """Append training rows; they are found by the next query.
+
+        Parameters
+        ----------
+        X : matrix (n_new, n_features)
+            At most as many features as at `fit`.
+        Y : matrix (n_new, n_labels)
+            It may be wider than before: the new columns are new labels.
+        label_names : list of str, optional
+            Names of all labels, if the model has names and Y brings new labels.
+        row_names : list of str, optional
+            Names of the new rows.
+
+        Returns
+        -------
+        SWNNClassifier
+            Itself. The new rows have the ids that follow the largest one given so far.
+        """
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, Y, label_names=label_names, row_names=row_names)
+        rows, labels = _training_rows(self.index_.kind, X, Y, self.device)
+        check_width(rows.n_features, self.n_features_in_)
+        rows = rows._replace(n_features=self.n_features_in_)
+        model = self.model_
+        width = max(model.labels.n_labels, labels.n_labels)
+        if self.label_names_ is not None and width > self.n_labels_ and label_names is None:
+            raise ValueError(f"Y brings new labels: label_names must name all {width}")
+        added = check_names(row_names, rows.n_rows, "row_names")
+        names = known_names(
+            feature_names=self.feature_names_,
+            label_names=check_names(label_names, width, "label_names") or self.label_names_,
+            row_names=more_row_names(self.row_names_, model.next_id, added, rows.n_rows),
+        )
+        self.model_ = append(model, rows, labels, names, **self._options())
+        return self
+
+    def remove(self, ids: Any) -> Self:
+        """Remove training rows by id; the ids of the others stay, and none is given twice."""
+        self._check_fitted()
+        self.model_ = remove(self.model_, ids)
+        return self
+
+    def compact(self) -> Self:
+        """Index the remaining rows anew in one piece: as fast and small as after `fit`."""
+        self._check_fitted()
+        self.model_ = compact(self.model_, **self._options())
+        return self
+
+    @property
+    def index_(self) -> Index:
+        """The backend's index over the training rows."""
+        return self.model_.index
+
+    @property
+    def labels_(self) -> LabelRows:
+        """The labels of the training rows, by place in the index."""
+        return self.model_.labels
+
+    @property
+    def n_labels_(self) -> int:
+        """Number of labels."""
+        return self.model_.labels.n_labels
+
+    @property
+    def feature_names_(self) -> list[str] | None:
+        """Names of the features, if given to `fit`."""
+        return self.model_.names.get("feature_names")
+
+    @property
+    def label_names_(self) -> list[str] | None:
+        """Names of the labels, if given."""
+        return self.model_.names.get("label_names")
+
+    @property
+    def row_names_(self) -> list[str] | None:
+        """Names of the training rows by id, if given."""
+        return self.model_.names.get("row_names")
 
     def kneighbors(self, X: Any, n_neighbors: int | None = None) -> Neighbours:
         """Find the most similar training rows.
@@ -149,8 +228,9 @@ class SWNNClassifier:
         self._check_params()
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
         check_count(wanted, "n_neighbors")
-        found = self.index_.search(self._queries(X), wanted, self.beta)
-        return Neighbours(*self.index_.like(X, *found))
+        model = self.model_
+        found = model.search(self._queries(X), int(wanted), float(self.beta))
+        return Neighbours(*model.index.like(X, *model.with_ids(found)))
 
     def predict_topk(self, X: Any, k: int = 5) -> Ranking:
         """Rank the labels of each row.
@@ -164,10 +244,11 @@ class SWNNClassifier:
         self._check_fitted()
         self._check_params()
         check_count(k, "k")
-        best = self.index_.rank(
-            self._queries(X), self.labels_, self.n_neighbors, self.alpha, self.beta, k
+        queries, model = self._queries(X), self.model_
+        best = model.rank(
+            queries, int(self.n_neighbors), float(self.alpha), float(self.beta), int(k)
         )
-        return Ranking(*self.index_.like(X, *best))
+        return Ranking(*model.index.like(X, *best))
 
     def decision_function(self, X: Any) -> Any:
         """Scores of all labels that got a vote, as a sparse matrix (n_queries, n_labels).
@@ -191,6 +272,22 @@ class SWNNClassifier:
 
         best = self.predict_topk(X, k=1).labels
         return precision_at_k(host_matrix(Y), host_matrix(best), k=1)
+
+    def session(self) -> Session:
+        """Open a session for real-time answers, one row at a time, on one thread each.
+
+        Examples
+        --------
+        >>> clf = SWNNClassifier().fit([[1, 0], [0, 1]], [[1, 0], [0, 1]])
+        >>> labels, scores = clf.session().predict_one([0], [2.0], k=1)
+        >>> labels.tolist()
+        [0]
+        """
+        from swnn_xp.session import Session
+
+        self._check_fitted()
+        self._check_params()
+        return Session(self)
 
     def explain(self, x: Any, label: int | str) -> Explanation:
         """Tell which neighbours voted for a label, and which features they share with the row.
@@ -274,7 +371,7 @@ class SWNNClassifier:
         )
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "index_")
+        return hasattr(self, "model_")
 
     def __repr__(self) -> str:
         params = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
@@ -288,12 +385,18 @@ class SWNNClassifier:
     def _votes(self, X: Any) -> Votes:
         self._check_fitted()
         self._check_params()
-        return self.index_.vote(
-            self._queries(X), self.labels_, self.n_neighbors, self.alpha, self.beta
-        )
+        model, queries = self.model_, self._queries(X)
+        return model.vote(queries, int(self.n_neighbors), float(self.alpha), float(self.beta))
 
     def _vote_matrix(self, X: Any, votes: Votes, values: Callable[[Votes], Any]) -> Any:
         return self.index_.matrix(X, votes.indptr, votes.labels, values(votes), self.n_labels_)
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "memory_budget": self.memory_budget,
+            "n_jobs": _threads(self.n_jobs),
+            "device": self.device,
+        }
 
     def _check_params(self) -> None:
         check_count(self.n_neighbors, "n_neighbors")
@@ -304,6 +407,15 @@ class SWNNClassifier:
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError("this SWNNClassifier is not fitted yet; call fit(X, Y) first")
+
+
+def _training_rows(kind: type[Index], X: Any, Y: Any, device: Any) -> tuple[UnitRows, LabelRows]:
+    rows, labels = kind.prepare(X, "X", device), label_rows(host_matrix(Y), "Y")
+    if rows.n_rows != labels.n_rows:
+        raise ValueError(f"X has {rows.n_rows} rows but Y has {labels.n_rows}")
+    if rows.n_rows == 0:
+        raise ValueError("X has no rows: there is nothing to learn from")
+    return rows, labels
 
 
 def _ones(votes: Votes) -> Any:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swnn_xp._sparse import canonical_rows
-from swnn_xp._types import UnitRows
-from swnn_xp.fixed_point import DOT_SCALE, unit_rows
+from swnn_xp._types import LabelRows, Neighbours, UnitRows
+from swnn_xp.fixed_point import DOT_SCALE
 from swnn_xp.vote import WEIGHT_SCALE, vote_weights
 
 if TYPE_CHECKING:
     from swnn_xp.classifier import SWNNClassifier
+    from swnn_xp.live import Model
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,19 @@ class Explanation:
 
 def explain_label(clf: SWNNClassifier, row: Any, label: int) -> Explanation:
     """Explain one label of one row (a matrix on the host) with a fitted classifier."""
-    found = clf.kneighbors(row)
-    query = unit_rows(canonical_rows(row))
+    model = clf.model_
+    queries = clf._queries(row)
+    found = model.search(queries, int(clf.n_neighbors), float(clf.beta))
+    found = Neighbours(*model.index.like(row, *found))
+    query = UnitRows(*model.index.like(row, *queries[:3]), queries.n_features)
     weights = vote_weights(found, clf.alpha)[0]
     ids, sims = found.ids[0], found.sims[0]
-    voted = np.asarray([i >= 0 and _has_label(clf, int(i), label) for i in ids], dtype=bool)
+    voted = np.asarray(
+        [i >= 0 and _has_label(model.labels, int(i), label) for i in ids], dtype=bool
+    )
     score = int(weights[voted].sum())
     voters = tuple(
-        _voter(clf, query, int(i), float(sim), int(weight), score)
+        _voter(clf, model, query, int(i), float(sim), int(weight), score)
         for i, sim, weight in zip(ids[voted], sims[voted], weights[voted], strict=True)
     )
     return Explanation(
@@ -86,22 +91,29 @@ def explain_label(clf: SWNNClassifier, row: Any, label: int) -> Explanation:
     )
 
 
-def _has_label(clf: SWNNClassifier, row: int, label: int) -> bool:
-    start, stop = clf.labels_.indptr[row], clf.labels_.indptr[row + 1]
-    at = start + np.searchsorted(clf.labels_.indices[start:stop], label)
-    return bool(at < stop and clf.labels_.indices[at] == label)
+def _has_label(labels: LabelRows, place: int, label: int) -> bool:
+    start, stop = labels.indptr[place], labels.indptr[place + 1]
+    at = start + np.searchsorted(labels.indices[start:stop], label)
+    return bool(at < stop and labels.indices[at] == label)
 
 
 def _voter(
-    clf: SWNNClassifier, query: UnitRows, row: int, sim: float, weight: int, score: int
+    clf: SWNNClassifier,
+    model: Model,
+    query: UnitRows,
+    place: int,
+    sim: float,
+    weight: int,
+    score: int,
 ) -> Voter:
-    positions, units = clf.index_.shared(row, query.indices)
+    positions, units = model.index.shared(place, query.indices)
     gains = query.units[positions].astype(np.int64) * units * DOT_SCALE
     shared = [
         SharedFeature(int(f), _name(clf.feature_names_, int(f)), float(gain))
         for f, gain in zip(query.indices[positions], gains, strict=True)
     ]
     shared.sort(key=lambda feature: -feature.contribution)
+    row = model.id_of(place)
     return Voter(
         row=row,
         name=_name(clf.row_names_, row, "row "),

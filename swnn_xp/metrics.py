@@ -88,7 +88,7 @@ def propensities(Y_train: Any, A: float = 0.55, B: float = 1.5) -> NDArray[np.fl
     Examples
     --------
     >>> propensities([[1, 0]] * 8 + [[1, 1]]).round(3).tolist()
-    [0.62, 0.455]
+    [0.648, 0.455]
     """
     train = label_rows(Y_train, "Y_train")
     counts = np.bincount(train.indices, minlength=train.n_labels)

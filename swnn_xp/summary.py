@@ -49,15 +49,14 @@ def five_numbers(counts: NDArray[Any]) -> FiveNumbers:
 
     Examples
     --------
-    >>> numbers = five_numbers(np.asarray([1, 2, 3, 4, 10]))
-    >>> int(numbers.median), numbers.mean
-    (3, 4.0)
+    >>> five_numbers(np.asarray([1, 2, 3, 4, 10]))
+    FiveNumbers(min=1, first_quartile=2, median=3, third_quartile=4, max=10, mean=4.0)
     """
     if counts.size == 0:
         return FiveNumbers(0, 0, 0, 0, 0, 0.0)
     low, first, median, third, high = np.quantile(
         counts, [0, 0.25, 0.5, 0.75, 1], method="inverted_cdf"
-    ).astype(int)
+    ).tolist()
     return FiveNumbers(low, first, median, third, high, float(counts.mean()))
 
 

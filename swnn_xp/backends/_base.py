@@ -27,6 +27,16 @@ class Index(ABC):
     backend: ClassVar[str]
     memory_budget: int
 
+    @property
+    def kind(self) -> type[Index]:
+        """The class that builds more of its kind."""
+        return type(self)
+
+    @property
+    def stored_as(self) -> str:
+        """Backend whose `from_arrays` takes what `arrays` gives."""
+        return self.backend
+
     @classmethod
     def unusable(cls) -> str | None:
         """Tell in one line why the backend can't run on this machine, or None."""
@@ -92,6 +102,10 @@ class Index(ABC):
         """Turn a matrix of queries into canonical unit rows, where the index is."""
         return self.prepare(X, "X")
 
+    def upload(self, array: Any) -> Array:
+        """Bring an array from the host to where the index is."""
+        return array
+
     def place(self, labels: LabelRows) -> LabelRows:
         """Bring label rows from the host to where the index is."""
         return labels
@@ -114,10 +128,16 @@ class Index(ABC):
         return positions, rows.units[start:stop][at]
 
     def vote(
-        self, queries: UnitRows, labels: LabelRows, n_neighbors: int, alpha: float, beta: float
+        self,
+        queries: UnitRows,
+        labels: LabelRows,
+        n_neighbors: int,
+        alpha: float,
+        beta: float,
+        dead: Array | None = None,
     ) -> Votes:
         """Find neighbours and let them vote: every label with a vote."""
-        found, labels = self.search(queries, n_neighbors, beta), self.place(labels)
+        found, labels = self.search(queries, n_neighbors, beta, dead), self.place(labels)
         blocks = vote_blocks(found, labels, self.memory_budget)
         return join_votes([vote(part, labels, alpha) for part in blocks])
 

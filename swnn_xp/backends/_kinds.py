@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_array_api_obj
 
+from swnn_xp._types import UnitRows
+
 
 def kind_of(X: Any) -> str:
     """Name the kind: numpy (and whatever NumPy converts), scipy, cupy, torch or array-api.
@@ -62,6 +64,11 @@ def host_array(array: Any) -> Any:
     if kind_of(array) == "torch":
         return array.detach().cpu().numpy()
     return np.array(np.from_dlpack(array))
+
+
+def host_rows(rows: UnitRows) -> UnitRows:
+    """Copy rows to the host."""
+    return UnitRows(*(host_array(array) for array in rows[:3]), rows.n_features)
 
 
 def _host_tensor(X: Any) -> Any:

@@ -3,6 +3,17 @@
 from ._dataset import Dataset
 from ._describe import Description, available, describe
 from ._load import load
+from ._paper import PAPER_SUMMARIES
 from ._registry import Published
+from ._twins import make_twin
 
-__all__ = ["Dataset", "Description", "Published", "available", "describe", "load"]
+__all__ = [
+    "PAPER_SUMMARIES",
+    "Dataset",
+    "Description",
+    "Published",
+    "available",
+    "describe",
+    "load",
+    "make_twin",
+]

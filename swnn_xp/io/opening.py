@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
-from typing import BinaryIO, Literal, NamedTuple, TypeAlias
+from io import BufferedIOBase
+from typing import Literal, NamedTuple, TypeAlias
 
 from swnn_xp.io.errors import FormatError, PathLike
 from swnn_xp.io.grammar import LineError, Rules, is_blank, parse_header
@@ -14,6 +16,9 @@ from swnn_xp.io.streams import BOM, open_input
 
 Engine: TypeAlias = Literal["auto", "fast", "python"]
 Header: TypeAlias = bool | Literal["auto"]
+
+# Bytes on the disk below which loading numba and its cache would take longer than plain parsing.
+_FAST_FROM = 1 << 18
 
 
 class Table(NamedTuple):
@@ -71,7 +76,7 @@ def check_end(table: Table) -> None:
             raise FormatError(table.path, reader.place.line, what)
 
 
-def _skip_bom(path: PathLike, stream: BinaryIO, *, strict: bool) -> Place:
+def _skip_bom(path: PathLike, stream: BufferedIOBase, *, strict: bool) -> Place:
     if stream.read(len(BOM)) == BOM:
         if strict:
             raise FormatError(path, 1, "strict wants no byte-order mark")
@@ -80,7 +85,7 @@ def _skip_bom(path: PathLike, stream: BinaryIO, *, strict: bool) -> Place:
     return Place(0, 0, 0)
 
 
-def _begins_with_header(stream: BinaryIO, place: Place) -> bool:
+def _begins_with_header(stream: BufferedIOBase, place: Place) -> bool:
     # Only a row can have a colon; a broken header must not be taken for one.
     line = stream.readline()
     stream.seek(place.offset)
@@ -96,8 +101,12 @@ def _read_header(path: PathLike, line: bytes, rules: Rules) -> tuple[int, Rules]
 
 
 def _reader(
-    path: PathLike, stream: BinaryIO, rules: Rules, place: Place, engine: Engine
+    path: PathLike, stream: BufferedIOBase, rules: Rules, place: Place, engine: Engine
 ) -> RowReader:
     if engine not in ("auto", "fast", "python"):
         raise ValueError(f"engine must be 'auto', 'fast' or 'python', not {engine!r}")
-    return PythonRows(path, stream, rules, place)
+    if engine == "python" or (engine == "auto" and os.path.getsize(path) < _FAST_FROM):
+        return PythonRows(path, stream, rules, place)
+    from swnn_xp.io.fast import FastRows  # imports numba
+
+    return FastRows(path, stream, rules, place)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO, NamedTuple, Protocol
+from io import BufferedIOBase
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +63,7 @@ def row_at(path: PathLike, number: int, line: bytes, rules: Rules) -> Row | None
 class PythonRows:
     """The plain reader: a line at a time. Slow, and the oracle of the fast one."""
 
-    def __init__(self, path: PathLike, stream: BinaryIO, rules: Rules, place: Place) -> None:
+    def __init__(self, path: PathLike, stream: BufferedIOBase, rules: Rules, place: Place) -> None:
         self.place = place
         self._path = path
         self._stream = stream

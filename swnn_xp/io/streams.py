@@ -9,7 +9,7 @@ import os
 import secrets
 import zlib
 from collections.abc import Iterator
-from typing import BinaryIO, cast
+from io import BufferedIOBase, BufferedWriter
 
 from swnn_xp.io.errors import FormatError, PathLike
 
@@ -17,7 +17,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 @contextlib.contextmanager
-def open_input(path: PathLike) -> Iterator[BinaryIO]:
+def open_input(path: PathLike) -> Iterator[BufferedIOBase]:
     """Open `path` for reading, decompressed as its first bytes say (not its name).
 
     Damage to compressed data, met anywhere inside the ``with`` block, becomes a `FormatError`.
@@ -28,18 +28,18 @@ def open_input(path: PathLike) -> Iterator[BinaryIO]:
         try:
             if head[:2] == b"\x1f\x8b":
                 with gzip.GzipFile(fileobj=raw) as stream:
-                    yield cast(BinaryIO, stream)
+                    yield stream
             elif head == b"\xfd7zXZ\x00":
                 with lzma.LZMAFile(raw) as stream:
-                    yield cast(BinaryIO, stream)
+                    yield stream
             else:
-                yield cast(BinaryIO, raw)
+                yield raw
         except (gzip.BadGzipFile, EOFError, lzma.LZMAError, zlib.error) as error:
             raise FormatError(path, None, f"damaged compressed data: {error}") from error
 
 
 @contextlib.contextmanager
-def open_output(path: PathLike) -> Iterator[BinaryIO]:
+def open_output(path: PathLike) -> Iterator[BufferedIOBase]:
     """Open a new file that takes the place of `path` when the block ends without an error.
 
     The suffix ``.gz`` or ``.xz`` compresses. Whatever happens, `path` holds either what it held
@@ -49,7 +49,7 @@ def open_output(path: PathLike) -> Iterator[BinaryIO]:
     temporary = f"{target}.{secrets.token_hex(4)}.tmp"
     try:
         with open(temporary, "xb") as raw:
-            with _compressed(target, cast(BinaryIO, raw)) as stream:
+            with _compressed(target, raw) as stream:
                 yield stream
             raw.flush()
             os.fsync(raw.fileno())
@@ -61,13 +61,13 @@ def open_output(path: PathLike) -> Iterator[BinaryIO]:
 
 
 @contextlib.contextmanager
-def _compressed(target: str, raw: BinaryIO) -> Iterator[BinaryIO]:
+def _compressed(target: str, raw: BufferedWriter) -> Iterator[BufferedIOBase]:
     if target.endswith(".gz"):
         # No name and no time in the header: the same data gives the same file.
         with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as stream:
-            yield cast(BinaryIO, stream)
+            yield stream
     elif target.endswith(".xz"):
         with lzma.LZMAFile(raw, "wb") as stream:
-            yield cast(BinaryIO, stream)
+            yield stream
     else:
         yield raw

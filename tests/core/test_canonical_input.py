@@ -40,7 +40,6 @@ def test_every_scipy_kind(format, kind, dtype):
         DENSE,
         DENSE.tolist(),
         np.asfortranarray(DENSE),
-        np.matrix(DENSE),
         DENSE.astype(np.longdouble),
     ],
 )

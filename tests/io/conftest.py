@@ -1,6 +1,6 @@
 import pytest
 
-ENGINES = ["python"]
+ENGINES = ["python", "fast"]
 
 
 @pytest.fixture(params=ENGINES)

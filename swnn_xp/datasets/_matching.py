@@ -1,0 +1,127 @@
+"""Match rows with columns so that both get the number of entries they are due.
+
+Rows and columns lie on one circle of topics. A row asks for its entries at places around its own,
+a column offers its entries around its own place, wider the more it has. Both lists are sorted by
+place and matched in order: counts are exact, and what is near on the circle goes together.
+A 64-bit word holds an entry: its place, or later its row, in the upper half, an id in the lower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+GOLDEN = 0.6180339887498949
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+_CHUNK = 1 << 22
+_ROUNDS = 40
+
+
+class RowPlaces(NamedTuple):
+    """Where rows ask; all rows of a family have the same values, so they ask at the same places."""
+
+    place: Any
+    second: Any
+    reach: Any
+    phase: Any
+
+
+class ColumnPlaces(NamedTuple):
+    """Where columns offer: evenly within `width` around `place`, `burst` entries at a time."""
+
+    place: Any
+    width: Any
+    burst: int
+
+
+def match(
+    lengths: Any, rows: RowPlaces, counts: Any, columns: ColumnPlaces, rng: np.random.Generator
+) -> Any:
+    """Pair rows with columns.
+
+    Parameters
+    ----------
+    lengths, counts : ndarray
+        Entries of each row and of each column; equal sums.
+    rows, columns : RowPlaces, ColumnPlaces
+        Their places.
+    rng : numpy.random.Generator
+        Used for repairs only.
+
+    Returns
+    -------
+    ndarray
+        uint64, sorted: row in the upper half, column in the lower; each pair once. A few entries
+        fewer than asked for if repairs did not succeed.
+    """
+    asked = np.empty(int(lengths.sum()), dtype=np.uint64)
+    for part, ids, within in _entries(lengths):
+        home = np.where(within % 5 == 4, rows.second[ids], rows.place[ids])
+        offset = (within * GOLDEN + rows.phase[ids]) % 1 - 0.5
+        asked[part] = _word(home + rows.reach[ids] * offset, ids)
+    asked.sort()
+    offered = np.empty(int(counts.sum()), dtype=np.uint64)
+    for part, ids, within in _entries(counts):
+        n_bursts = -(-counts[ids] // columns.burst)
+        offset = (within // columns.burst + 0.5) / n_bursts - 0.5
+        offered[part] = _word(columns.place[ids] + columns.width[ids] * offset, ids)
+    offered.sort()
+    for start in range(0, len(asked), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        asked[part] = (asked[part] << _HALF) | (offered[part] & _LOW)
+    del offered
+    asked.sort()
+    return _separate(asked, lengths, rng)
+
+
+def _entries(counts: Any) -> Iterator[tuple[slice, Any, Any]]:
+    """Entries in chunks: their place in the whole, whose they are, and the how-manieth of it."""
+    ends = np.cumsum(counts)
+    cut = np.searchsorted(ends, np.arange(_CHUNK, ends[-1] + _CHUNK, _CHUNK))
+    bounds = np.unique(np.concatenate([[0], cut, [len(counts)]]))
+    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+        own = counts[first:last]
+        start = int(ends[first] - counts[first])
+        ids = np.repeat(np.arange(first, last), own)
+        within = np.arange(start, int(ends[last - 1])) - np.repeat(ends[first:last] - own, own)
+        yield slice(start, int(ends[last - 1])), ids, within
+
+
+def _word(place: Any, ids: Any) -> Any:
+    turned = ((place % 1) * 2.0**32).astype(np.uint64)
+    return (np.minimum(turned, _LOW) << _HALF) | ids.astype(np.uint64)
+
+
+def _separate(pairs: Any, lengths: Any, rng: np.random.Generator) -> Any:
+    """Resolve pairs that occur twice by swapping columns with nearby entries; drop what is left."""
+    if len(pairs) == 0:
+        return pairs
+    starts = np.cumsum(lengths) - lengths
+    near = 8 * len(pairs) / len(lengths)
+    twice = np.flatnonzero(pairs[1:] == pairs[:-1]) + 1
+    for turn in range(_ROUNDS):
+        if len(twice) == 0:
+            break
+        far = np.maximum(near, 2 * lengths[_row(pairs[twice])]) * 1.5**turn
+        far = np.minimum(far, len(pairs) / 2)
+        other = (twice + np.rint(far * rng.uniform(-1, 1, len(twice))).astype(np.int64)) % len(pairs)
+        other, first = np.unique(other, return_index=True)
+        free = ~np.isin(other, twice, assume_unique=True)
+        one, other = twice[first[free]], other[free]
+        swap = (pairs[one] ^ pairs[other]) & _LOW
+        pairs[one] ^= swap
+        pairs[other] ^= swap
+        touched = np.unique(_row(pairs[np.concatenate([twice, other])]))
+        own = lengths[touched]
+        where = np.arange(own.sum()) + np.repeat(starts[touched] - (np.cumsum(own) - own), own)
+        part = np.sort(pairs[where])
+        pairs[where] = part
+        twice = where[1:][part[1:] == part[:-1]]
+    return np.delete(pairs, twice) if len(twice) else pairs
+
+
+def _row(pairs: Any) -> Any:
+    return (pairs >> _HALF).astype(np.int64)

@@ -1,0 +1,56 @@
+"""Where rows and columns of a twin lie on the circle of topics."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._matching import GOLDEN, ColumnPlaces, RowPlaces
+
+_FAMILIES = np.array([1, 1, 2, 1, 1, 3, 1, 2, 1, 1, 1, 6])  # sizes of groups of near-duplicates
+_BURST = 8  # a column offers so many entries at one spot, enough for a family
+_PLASTIC = (0.7548776662466927, 0.5698402909980532)  # for pairs of evenly spread sequences
+
+
+class Layout(NamedTuple):
+    """Rows in their order on the circle."""
+
+    family: Any
+    n_features: Any
+    n_labels: Any
+
+
+def lay_out(n_features: Any, n_labels: Any, shift: float) -> Layout:
+    """Put rows of given (ascending) sizes onto the circle.
+
+    Near-duplicates lie together and have about the same size. Multiples of irrational numbers
+    spread families so that each stretch of the circle has rows of all sizes in equal shares.
+    """
+    n = len(n_features)
+    family = np.repeat(np.arange(n), np.resize(_FAMILIES, n))[:n]
+    order = np.argsort((family * GOLDEN + shift) % 1, kind="stable")
+    labels = np.empty(n, dtype=np.int64)
+    labels[np.argsort((family * np.sqrt(3)) % 1, kind="stable")] = n_labels
+    return Layout(family[order], n_features[order], labels[order])
+
+
+def row_places(family: Any, lengths: Any, span: int) -> RowPlaces:
+    """Places around which rows ask: `span` rows wide, or wider for long rows."""
+    n = len(lengths)
+    first = np.flatnonzero(np.diff(family, prepend=-1))
+    size = np.diff(first, append=n)
+    own = family[first]
+    place = (first + size / 2) / n
+    second = (place + own * np.sqrt(2)) % 1
+    reach = np.minimum(0.5, np.maximum(span, lengths[first] / 4) / n)
+    phase = (own * _PLASTIC[1]) % 1
+    return RowPlaces(*(np.repeat(of_family, size) for of_family in (place, second, reach, phase)))
+
+
+def column_places(counts: Any, n_rows: int, stray: int, shift: float) -> ColumnPlaces:
+    """Places of columns; each `stray`-th one and the very common ones occur everywhere."""
+    k = np.arange(len(counts))
+    density = 0.3 + 0.5 * ((k * _PLASTIC[0]) % 1)  # share of the rows around that have the column
+    width = np.where(k % stray == stray - 1, 1, np.minimum(1, counts / (density * n_rows)))
+    return ColumnPlaces((k * GOLDEN + shift) % 1, width, _BURST)

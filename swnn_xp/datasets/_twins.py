@@ -1,0 +1,128 @@
+"""Synthetic twins of the paper's data sets: the same sizes and distributions, made-up content."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._dataset import Dataset
+from ._degrees import degree_sequence, sample, thin, with_total
+from ._matching import match
+from ._paper import PAPER_SUMMARIES
+from ._places import column_places, lay_out, row_places
+from ._registry import Published, find_published
+from ._twin_rows import TestRows, binary_rows, draw_test_rows, resample, weigh
+
+
+def make_twin(name: str, scale: float = 1.0, seed: int = 0) -> Dataset:
+    """Make a synthetic data set like one of the paper's six.
+
+    At scale 1 the training rows have the paper's five-number summaries and means: occurrences of
+    labels and features, labels and features a row. Rows have topics: rows of like topics share
+    features and labels, four in ten rows have near-duplicates, and common words occur everywhere.
+    Values are like tf-idf. Labels can be learnt from neighbours, but how well says nothing of the
+    real data.
+
+    Parameters
+    ----------
+    name : str
+        One of the paper's six sets, see `describe`.
+    scale : float, default 1
+        Number of rows relative to the original. Below 1 the twin is like a random sample of the
+        rows: features and labels a row stay as they are, occurrences are thinned binomially, and
+        columns that no longer occur are dropped. Above 1, occurrences grow with the rows and the
+        columns stay.
+    seed : int, default 0
+        The same seed gives the same data.
+
+    Returns
+    -------
+    Dataset
+        Without names of rows, features and labels.
+
+    Examples
+    --------
+    >>> from swnn_xp import datasets
+    >>> twin = datasets.make_twin("Wiki10-31K", scale=0.01)
+    >>> twin.X_train.shape[0], twin.X_test.shape[0]
+    (141, 66)
+    """
+    published = find_published(name)
+    if published is None or published.name not in PAPER_SUMMARIES:
+        raise ValueError(f"no twin of {name!r}: there are {', '.join(PAPER_SUMMARIES)}")
+    if not 0 < scale < float("inf"):
+        raise ValueError(f"scale must be a positive number, not {scale}")
+    rng = np.random.default_rng(seed)
+    full = _full_size(published)
+    n_train, n_test = (max(1, round(n * scale)) for n in (published.n_train, published.n_test))
+    words, tags = (thin(counts, scale, rng) for counts in full[2:])
+    layout = lay_out(
+        sample(np.minimum(full[0], max(1, len(words) // 2)), n_train),
+        sample(np.minimum(full[1], max(1, len(tags) // 2)), n_train),
+        rng.random(),
+    )
+    test = draw_test_rows(n_train, n_test, rng)
+    ids = rng.permutation(n_train), rng.permutation(n_test)
+    width = 0 if scale < 1 else published.n_features or 0
+    family = layout.family
+    X = _split(layout.n_features, family, words, width, (8, 8), test, ids, rng)
+    width = 0 if scale < 1 else published.n_labels
+    Y = _split(layout.n_labels, family, tags, width, (2, 20), test, ids, rng)
+    families = np.empty_like(family), np.empty(n_test, dtype=family.dtype)
+    families[0][ids[0]] = family
+    families[1][ids[1]] = family[test.model]
+    idf = np.log((1 + n_train) / (1 + np.bincount(X[0].indices, minlength=X[0].shape[1]))) + 1
+    return Dataset(
+        name=f"twin of {published.name}",
+        X_train=weigh(X[0], families[0], idf),
+        Y_train=Y[0],
+        X_test=weigh(X[1], families[1], idf),
+        Y_test=Y[1],
+        feature_names=[],
+        label_names=[],
+        row_names_train=[],
+        row_names_test=[],
+    )
+
+
+def _full_size(published: Published) -> tuple[Any, Any, Any, Any]:
+    """Features and labels a row, occurrences of features and labels, each ascending, at scale 1."""
+    paper = PAPER_SUMMARIES[published.name]
+    n = published.n_train
+    n_features = degree_sequence(paper.features_per_row, n, n * paper.features_per_row.mean)
+    n_labels = degree_sequence(paper.labels_per_row, n, n * published.labels_per_point)
+    entries, pairs = int(n_features.sum()), int(n_labels.sum())
+    # Some features occur in test rows only: the paper's mean is over those of the training rows.
+    occurring = round(entries / paper.feature_occurrences.mean)
+    d = min(published.n_features or occurring, occurring)
+    return (
+        n_features,
+        n_labels,
+        degree_sequence(paper.feature_occurrences, d, entries),
+        degree_sequence(paper.label_occurrences, published.n_labels, pairs),
+    )
+
+
+def _split(
+    lengths: Any,
+    family: Any,
+    counts: Any,
+    n_columns: int,
+    looseness: tuple[int, int],
+    test: TestRows,
+    row_ids: tuple[Any, Any],
+    rng: np.random.Generator,
+) -> tuple[Any, Any]:
+    """Train and test rows of 0/1 for one kind of column, features or labels.
+
+    `looseness` is how many rows around its place a row takes columns from, and which of the
+    columns, every how-manieth, belong to no topic.
+    """
+    n_rows = len(lengths)
+    counts = with_total(counts, int(lengths.sum()), n_rows)
+    columns = column_places(counts, n_rows, looseness[1], rng.random())
+    train = match(lengths, row_places(family, lengths, looseness[0]), counts, columns, rng)
+    drawn = resample(train, n_rows, test, rng)
+    column_ids = rng.permutation(max(n_columns, len(counts)))
+    return binary_rows(train, row_ids[0], column_ids), binary_rows(drawn, row_ids[1], column_ids)

@@ -1,0 +1,136 @@
+"""Appending, removing and compacting: answers equal those of a fresh fit on what remains."""
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+D, L = 6, 4
+
+
+def random_rows(rng, n):
+    X = rng.choice([0.0, 0.0, 1.0, 2.0], size=(n, D))
+    return X, (rng.random((n, L)) < 0.4).astype(int)
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("append"), st.integers(1, 9)),
+        st.tuples(st.just("remove"), st.integers(1, 5)),
+        st.tuples(st.just("compact"), st.just(0)),
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), steps=steps, S=st.integers(1, 12))
+def test_any_sequence_equals_a_fresh_fit(classifier, seed, steps, S):
+    rng = np.random.default_rng(seed)
+    X, Y = random_rows(rng, 5)
+    clf = classifier(n_neighbors=S).fit(X, Y)
+    alive = list(range(5))
+    Q, _ = random_rows(rng, 4)
+    for what, count in steps:
+        if what == "append":
+            more = random_rows(rng, count)
+            alive += range(len(X), len(X) + count)
+            X, Y = np.vstack([X, more[0]]), np.vstack([Y, more[1]])
+            clf.partial_fit(*more)
+        elif what == "remove":
+            gone = rng.permutation(alive)[:count].tolist()
+            alive = [i for i in alive if i not in gone]
+            clf.remove(gone)
+        else:
+            clf.compact()
+        check_equal(clf, classifier, X, Y, alive, Q, S)
+
+
+def check_equal(clf, classifier, X, Y, alive, Q, S):
+    assert clf.model_.n_alive == len(alive)
+    if not alive:
+        assert (clf.kneighbors(Q).ids == -1).all()
+        return
+    fresh = classifier(n_neighbors=S).fit(X[alive], Y[alive])
+    ids, sims = fresh.kneighbors(Q)
+    expected = np.where(ids >= 0, np.asarray(alive)[ids], -1)
+    found = clf.kneighbors(Q)
+    np.testing.assert_array_equal(found.ids, expected)
+    np.testing.assert_array_equal(found.sims, sims)
+    for a, b in zip(clf.predict_topk(Q, 3), fresh.predict_topk(Q, 3), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert (clf.predict_proba(Q) != fresh.predict_proba(Q)).nnz == 0
+
+
+def test_ids_are_never_given_twice(classifier):
+    clf = classifier(n_neighbors=3).fit(np.eye(3), np.eye(3))
+    clf.remove([2]).compact().partial_fit(np.eye(3)[2:], np.eye(3)[2:])
+    assert clf.kneighbors(np.eye(3)[2:]).ids.tolist() == [[3, -1, -1]]
+    assert clf.explain(np.eye(3)[2], 2).voters[0].row == 3
+
+
+def test_removing_what_is_not_there(classifier):
+    clf = classifier().fit(np.eye(3), np.eye(3))
+    for bad in ([3], [-1], [0, 7]):
+        with pytest.raises(ValueError, match="there is no row"):
+            clf.remove(bad)
+    clf.remove(1)
+    with pytest.raises(ValueError, match="there is no row 1"):
+        clf.remove([0, 1])
+    assert clf.compact().kneighbors(np.eye(3), n_neighbors=1).ids.tolist() == [[0], [-1], [2]]
+    with pytest.raises(ValueError, match="there is no row 1"):
+        clf.remove([1])
+    with pytest.raises(ValueError, match="must be whole numbers"):
+        clf.remove([0.5])
+
+
+def test_new_labels_may_come_and_new_features_may_not(classifier):
+    clf = classifier().fit(np.eye(2), np.eye(2), label_names=["a", "b"])
+    with pytest.raises(ValueError, match="must name all 3"):
+        clf.partial_fit(np.eye(2)[:1], [[0, 0, 1]])
+    clf.partial_fit(np.eye(2)[:1], [[0, 0, 1]], label_names=["a", "b", "c"])
+    assert clf.n_labels_ == 3
+    assert clf.predict_topk(np.eye(2)[:1], k=2).labels.tolist() == [[0, 2]]
+    with pytest.raises(ValueError, match="X has 3 features"):
+        clf.partial_fit(np.eye(3), np.eye(3))
+
+
+def test_partial_fit_first(classifier):
+    clf = classifier().partial_fit(np.eye(2), np.eye(2))
+    assert clf.predict_topk(np.eye(2), k=1).labels.tolist() == [[0], [1]]
+
+
+def test_readers_always_see_one_state(classifier):
+    """Each state holds copies of one row with one label: a mixture would show."""
+    x, n_states = np.ones((1, 2)), 12
+    clf = classifier(n_neighbors=50, alpha=0.0).fit(x, [[1] + [0] * n_states])
+    seen, stop = [], threading.Event()
+
+    def read():
+        while not stop.is_set():
+            labels, scores = clf.predict_topk(x, k=3)
+            seen.append((labels[0, 0], scores[0, 0], labels[0, 1]))
+
+    readers = [threading.Thread(target=read) for _ in range(4)]
+    for reader in readers:
+        reader.start()
+    before = [0]
+    for state in range(1, n_states + 1):
+        row = [0] * (n_states + 1)
+        row[state] = 1
+        first = clf.model_.next_id
+        clf.partial_fit(np.tile(x, (state, 1)), [row] * state)
+        clf.remove(before)
+        before = list(range(first, first + state))
+        if state % 3 == 0:
+            clf.compact()
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert seen
+    for best, score, second in seen:
+        both = second >= 0  # between append and remove, two labels are there
+        assert score == max(best, 1)
+        assert not both or second == best - 1

@@ -1,0 +1,88 @@
+"""Sessions give what the classifier gives, one row at a time."""
+
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from swnn_xp import SWNNClassifier
+
+RNG = np.random.default_rng(5)
+X = sp.random_array((400, 50), density=0.2, rng=RNG, format="csr")
+Y = sp.random_array((400, 30), density=0.1, rng=RNG, format="csr")
+Q = sp.random_array((40, 50), density=0.2, rng=RNG, format="csr")
+
+
+def one_by_one(session, k=5):
+    rows = [Q[[i]] for i in range(Q.shape[0])]
+    answers = [session.predict_one(row.indices, row.data, k) for row in rows]
+    return np.asarray([a.labels for a in answers]), np.asarray([a.scores for a in answers])
+
+
+def check_same(session, clf):
+    for one, batch in zip(one_by_one(session), clf.predict_topk(Q, 5), strict=True):
+        np.testing.assert_array_equal(one, batch)
+    found = clf.kneighbors(Q)
+    for i in range(Q.shape[0]):
+        ids, sims = session.kneighbors_one(Q[[i]].indices, Q[[i]].data)
+        np.testing.assert_array_equal(ids, found.ids[i])
+        np.testing.assert_array_equal(sims, found.sims[i])
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(1, 1), (0, 0), (2, 1), (0.5, 1.5)])
+def test_same_as_batch(alpha, beta):
+    clf = SWNNClassifier(20, alpha, beta).fit(X, Y)
+    check_same(clf.session(), clf)
+
+
+def test_follows_the_model():
+    clf = SWNNClassifier(20).fit(X[:300], Y[:300])
+    session = clf.session()
+    check_same(session, clf)
+    clf.partial_fit(X[300:], Y[300:])
+    check_same(session, clf)
+    clf.remove(np.arange(0, 400, 3))
+    check_same(session, clf)
+    clf.compact()
+    check_same(session, clf)
+    clf.partial_fit(X[:7], Y[:7])
+    check_same(session, clf)
+
+
+def test_sessions_in_threads():
+    clf = SWNNClassifier(20).fit(X, Y)
+    expected = clf.predict_topk(Q, 5)
+    results = {}
+
+    def work(name):
+        results[name] = one_by_one(clf.session())
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for labels, scores in results.values():
+        np.testing.assert_array_equal(labels, expected.labels)
+        np.testing.assert_array_equal(scores, expected.scores)
+    assert len(results) == 8
+
+
+def test_refuses():
+    session = SWNNClassifier().fit(X, Y).session()
+    for indices, values in [([50], [1.0]), ([-1], [1.0]), ([3, 3], [1, 1]), ([4, 3], [1, 1])]:
+        with pytest.raises(ValueError, match="feature ids must be ascending"):
+            session.predict_one(indices, values, 1)
+    with pytest.raises(ValueError, match="values must be finite"):
+        session.predict_one([3], [np.nan], 1)
+    with pytest.raises(ValueError, match="of one length"):
+        session.predict_one([3], [1.0, 2.0], 1)
+    with pytest.raises(ValueError, match="k must be"):
+        session.predict_one([3], [1.0], 0)
+    assert session.predict_one([], [], 2).labels.tolist() == [-1, -1]
+
+
+def test_needs_numba():
+    with pytest.raises(ValueError, match="a session needs the backend 'numba', not 'numpy'"):
+        SWNNClassifier(backend="numpy").fit(X, Y).session()
