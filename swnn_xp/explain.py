@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swnn_xp._types import LabelRows, Neighbours, UnitRows
+from swnn_xp.backends._kinds import host_rows
 from swnn_xp.fixed_point import DOT_SCALE
 from swnn_xp.vote import WEIGHT_SCALE, vote_weights
 
@@ -71,7 +72,7 @@ def explain_label(clf: SWNNClassifier, row: Any, label: int) -> Explanation:
     queries = clf._queries(row)
     found = model.search(queries, int(clf.n_neighbors), float(clf.beta))
     found = Neighbours(*model.index.like(row, *found))
-    query = UnitRows(*model.index.like(row, *queries[:3]), queries.n_features)
+    query = host_rows(queries)
     weights = vote_weights(found, clf.alpha)[0]
     ids, sims = found.ids[0], found.sims[0]
     voted = np.asarray(

@@ -18,7 +18,7 @@ from swnn_xp._sparse import canonical_rows, to_csr
 from swnn_xp._types import Array, LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends._base import Index, join_rankings
 from swnn_xp.backends._device_rows import Entries, device_rows
-from swnn_xp.backends._kinds import host_array, host_rows, is_host, kind_of
+from swnn_xp.backends._kinds import host_array, host_rows, is_host, kind_of, mapped_rows
 from swnn_xp.fixed_point import unit_rows
 from swnn_xp.search import merge, missing, shifted, top_rows
 from swnn_xp.similarity import similarity
@@ -34,7 +34,6 @@ class DeviceIndex(Index):
     """Training rows on a device; a subclass multiplies, and knows its library's habits."""
 
     out_of_memory: ClassVar[tuple[type[Exception], ...]] = (MemoryError,)
-    kth_largest: ClassVar[Callable[[Array, int], Array] | None] = None
 
     def __init__(self, rows: UnitRows, memory_budget: int, device: Any) -> None:
         self.memory_budget = memory_budget
@@ -88,6 +87,10 @@ class DeviceIndex(Index):
     def _sparse(self, indptr: Array, columns: Array, values: Array, shape: tuple[int, int]) -> Any:
         """Make a matrix of the library: sparse, where it has such."""
 
+    def _kth_largest(self, sims: Array, k: int) -> Array:
+        """Each row's k-th largest value, shape (rows, 1)."""
+        return self.xp.sort(sims, axis=1)[:, sims.shape[1] - k, None]
+
     @classmethod
     def on(cls, device: Any) -> contextlib.AbstractContextManager[Any]:
         """Make the device the current one, in libraries that have such a notion."""
@@ -119,7 +122,7 @@ class DeviceIndex(Index):
     def queries(self, X: Any) -> UnitRows:
         """Turn a matrix of queries into canonical unit rows on the index's device."""
         if is_host(X):
-            return self._uploaded_here(unit_rows(canonical_rows(X, "X")))
+            return mapped_rows(self.upload, unit_rows(canonical_rows(X, "X")))
         return self.prepare(X, "X", self.device)
 
     @classmethod
@@ -190,7 +193,8 @@ class DeviceIndex(Index):
         """Make a matrix of the kind that X is."""
         shape = int(indptr.shape[0]) - 1, width
         if is_host(X):
-            return to_csr(*self.like(X, indptr, columns, values), shape)
+            indptr, columns, values = self.like(X, indptr, columns, values)
+            return to_csr(indptr, columns, values, shape)
         with self.on(self.device):
             return self._sparse(indptr, columns, values, shape)
 
@@ -249,10 +253,7 @@ class DeviceIndex(Index):
     @classmethod
     def _uploaded(cls, rows: UnitRows, device: Any) -> UnitRows:
         with cls.on(device):
-            return UnitRows(*(cls.asarray(array, device) for array in rows[:3]), rows.n_features)
-
-    def _uploaded_here(self, rows: UnitRows) -> UnitRows:
-        return UnitRows(*(self.upload(array) for array in rows[:3]), rows.n_features)
+            return mapped_rows(lambda array: cls.asarray(array, device), rows)
 
     def _best_of_shards(
         self,
@@ -272,7 +273,7 @@ class DeviceIndex(Index):
             sims = similarity(dots, overlaps, query_sizes[:, None], row_sizes, beta)
             if dead is not None:
                 sims = xp.where(dead[None, first:last], xp.zeros_like(sims), sims)
-            best = top_rows(sims, n_neighbors, type(self).kth_largest)
+            best = top_rows(sims, n_neighbors, self._kth_largest)
             found = merge(found, shifted(best, first), n_neighbors)
         return found
 

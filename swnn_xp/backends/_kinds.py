@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_array_api_obj
 
-from swnn_xp._types import UnitRows
+from swnn_xp._types import Array, UnitRows
 
 
 def kind_of(X: Any) -> str:
@@ -68,7 +69,12 @@ def host_array(array: Any) -> Any:
 
 def host_rows(rows: UnitRows) -> UnitRows:
     """Copy rows to the host."""
-    return UnitRows(*(host_array(array) for array in rows[:3]), rows.n_features)
+    return mapped_rows(host_array, rows)
+
+
+def mapped_rows(move: Callable[[Array], Array], rows: UnitRows) -> UnitRows:
+    """Rows with each array replaced by what `move` makes of it."""
+    return UnitRows(move(rows.indptr), move(rows.indices), move(rows.units), rows.n_features)
 
 
 def _host_tensor(X: Any) -> Any:

@@ -26,17 +26,11 @@ _FREE_SHARE = 0.8  # of the free memory; the rest is for the libraries' own work
 _PACKED_OVERLAP = 1 << 16  # overlaps from here on do not fit the kernels' packed sums
 
 
-def _kth_largest(sims: cupy.ndarray, k: int) -> cupy.ndarray:
-    place = sims.shape[1] - k
-    return cupy.partition(sims, place, axis=1)[:, place, None]
-
-
 class CupyIndex(ProductIndex):
     """Training rows on a CUDA device."""
 
     backend = "cupy"
     out_of_memory = (OutOfMemoryError,)
-    kth_largest = staticmethod(_kth_largest)
 
     @classmethod
     def unusable(cls) -> str | None:
@@ -104,7 +98,9 @@ class CupyIndex(ProductIndex):
         return room < free_memory() and longest < _PACKED_OVERLAP and rows.n_rows < 2**31
 
     def _device_rows(self) -> UnitRows:
-        return super()._device_rows() if self._lists is None else self._lists.transposed(self.n_rows)
+        return (
+            super()._device_rows() if self._lists is None else self._lists.transposed(self.n_rows)
+        )
 
     def _memory(self) -> int:
         return min(self.memory_budget, free_memory())
@@ -145,6 +141,10 @@ class CupyIndex(ProductIndex):
 
         step = self._memory() // kernels.rank_bytes(placed, n_neighbors, most)
         return join_rankings(self._in_blocks(queries.n_rows, step, best))
+
+    def _kth_largest(self, sims: cupy.ndarray, k: int) -> cupy.ndarray:
+        place = sims.shape[1] - k
+        return cupy.partition(sims, place, axis=1)[:, place, None]
 
     def _dense(self, block: UnitRows, values: cupy.ndarray) -> cupy.ndarray:
         # Column-major, as cuSPARSE wants the dense factor.

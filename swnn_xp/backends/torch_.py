@@ -19,16 +19,11 @@ from swnn_xp.backends._products import ProductIndex
 _BLOCK = 64  # wider blocks gain nothing: the dense factor falls out of the caches
 
 
-def _kth_largest(sims: torch.Tensor, k: int) -> torch.Tensor:
-    return torch.topk(sims, k, dim=1, sorted=True).values[:, -1:]
-
-
 class TorchIndex(ProductIndex):
     """Training rows as sparse CSR tensors."""
 
     backend = "torch"
     out_of_memory = (torch.OutOfMemoryError,)
-    kth_largest = staticmethod(_kth_largest)
 
     @classmethod
     def asarray(cls, array: Any, device: Any) -> torch.Tensor:
@@ -45,9 +40,7 @@ class TorchIndex(ProductIndex):
             raise ValueError(f"{name} must be 2-D (rows x columns), got {X.ndim}-D")
         shape = int(X.shape[0]), int(X.shape[1])
         if X.layout == torch.sparse_csr:
-            return compressed_entries(
-                X.crow_indices(), X.col_indices(), X.values(), shape, name
-            )
+            return compressed_entries(X.crow_indices(), X.col_indices(), X.values(), shape, name)
         coo = X.to_sparse_coo()
         # Not `indices()`: it asks for a coalesced tensor, and repeats are ours to sum.
         at_row, columns = coo._indices()
@@ -76,6 +69,9 @@ class TorchIndex(ProductIndex):
 
     def _block_size(self) -> int:
         return min(_BLOCK, super()._block_size())
+
+    def _kth_largest(self, sims: torch.Tensor, k: int) -> torch.Tensor:
+        return torch.topk(sims, k, dim=1, sorted=True).values[:, -1:]
 
     def _dense(self, block: UnitRows, values: torch.Tensor) -> torch.Tensor:
         dense = torch.zeros(
