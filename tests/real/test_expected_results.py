@@ -1,4 +1,4 @@
-"""Precision on real data, as measured independently. The data lies beside the checkout, if at all."""
+"""Precision on real data, as measured independently; left out where the data is absent."""
 
 from pathlib import Path
 
