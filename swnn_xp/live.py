@@ -123,7 +123,7 @@ def compact(model: Model, **options: Any) -> Model:
     kept = None if alive.all() and model.row_ids is None else ids[alive]
     return replace(
         model,
-        index=model.index.kind.build(_rows_at(model.index.rows(), alive), **options),
+        index=model.index.rebuild(_rows_at(model.index.rows(), alive), **options),
         labels=_labels_at(model.labels, alive),
         row_ids=kept,
         dead=None,

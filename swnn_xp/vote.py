@@ -40,6 +40,10 @@ def vote(neighbours: Neighbours, labels: LabelRows, alpha: float) -> Votes:
     n_queries = neighbours.ids.shape[0]
     weights = vote_weights(neighbours, alpha)
     at_query, label, weight = _ballots(xp, neighbours.ids, weights, labels)
+    rows = xp.arange(n_queries + 1, dtype=xp.int64, device=device(label))
+    totals = xp.sum(weights, axis=1)
+    if label.shape[0] == 0:
+        return Votes(xp.zeros_like(rows), label, weight, totals)
     order = xp.argsort(at_query * max(labels.n_labels, 1) + label, stable=True)
     at_query, label = xp.take(at_query, order), xp.take(label, order)
     running = _from_zero(xp, xp.take(weight, order))
@@ -48,8 +52,7 @@ def vote(neighbours: Neighbours, labels: LabelRows, alpha: float) -> Votes:
     summed = xp.take(running, ends)
     scores = summed - xp.concat([xp.zeros_like(summed[:1]), summed[:-1]])
     at_query, label = at_query[last], label[last]
-    rows = xp.arange(n_queries + 1, dtype=xp.int64, device=device(label))
-    return Votes(xp.searchsorted(at_query, rows), label, scores, xp.sum(weights, axis=1))
+    return Votes(xp.searchsorted(at_query, rows), label, scores, totals)
 
 
 def vote_weights(neighbours: Neighbours, alpha: float) -> Array:
@@ -167,11 +170,10 @@ def _from_zero(xp: Array, values: Array) -> Array:
 
 
 def _last_of_runs(xp: Array, *keys: Array) -> Array:
-    """Mark the last element of each run of equal keys."""
-    n = keys[0].shape[0]
-    last = xp.ones((n,), dtype=xp.bool, device=device(keys[0]))
+    """Mark the last element of each run of equal keys; there is one element at least."""
+    last = xp.ones((1,), dtype=xp.bool, device=device(keys[0]))
     changes = [key[1:] != key[:-1] for key in keys]
     inner = changes[0]
     for change in changes[1:]:
         inner = inner | change
-    return xp.concat([inner, last[:1]]) if n else last
+    return xp.concat([inner, last])

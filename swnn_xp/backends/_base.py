@@ -61,6 +61,10 @@ class Index(ABC):
     ) -> Index:
         """Prepare an index over rows that are on the host or where `prepare` has put them."""
 
+    def rebuild(self, rows: UnitRows, **options: Any) -> Index:
+        """Make an index of the same kind over rows from the host, where this one is."""
+        return self.build(rows, **options)
+
     @property
     @abstractmethod
     def n_rows(self) -> int:
@@ -162,7 +166,8 @@ def vote_blocks(found: Neighbours, labels: LabelRows, memory_budget: int) -> lis
     n_queries, places = found.ids.shape
     step = max(1, memory_budget // (_BALLOT_BYTES * max(1, places * most_labels(labels))))
     starts = range(0, max(n_queries, 1), step)
-    return [Neighbours(found.ids[s : s + step, :], found.sims[s : s + step, :]) for s in starts]
+    runs = [(start, min(start + step, n_queries)) for start in starts]
+    return [Neighbours(found.ids[a:b, :], found.sims[a:b, :]) for a, b in runs]
 
 
 def most_labels(labels: LabelRows) -> int:

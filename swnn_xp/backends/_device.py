@@ -134,6 +134,10 @@ class DeviceIndex(Index):
             rows = cls._uploaded(rows, cls.find_device(device))
         return cls(rows, memory_budget, cls.device_of(rows.units))
 
+    def rebuild(self, rows: UnitRows, **options: Any) -> Self:
+        """Make an index of the same kind over rows from the host, on the same device."""
+        return self.build(mapped_rows(self.upload, rows), **options)
+
     @classmethod
     def from_arrays(
         cls,
@@ -179,10 +183,13 @@ class DeviceIndex(Index):
 
     def place(self, labels: LabelRows) -> LabelRows:
         """Copy label rows to the device, once."""
-        if self._placed is None or self._placed[0] is not labels:
-            placed = self.upload(labels.indptr), self.upload(labels.indices)
-            self._placed = labels, LabelRows(*placed, labels.n_labels)
-        return self._placed[1]
+        known = self._placed  # read once: another thread may put other labels there
+        if known is not None and known[0] is labels:
+            return known[1]
+        indptr, indices = self.upload(labels.indptr), self.upload(labels.indices)
+        placed = LabelRows(indptr, indices, labels.n_labels)
+        self._placed = labels, placed
+        return placed
 
     def like(self, X: Any, *arrays: Array) -> tuple[Array, ...]:
         """Return arrays of the kind that X is: copies on the host, or as they are."""

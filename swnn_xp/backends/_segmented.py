@@ -42,6 +42,10 @@ class SegmentedIndex(Index):
         """The class of the parts."""
         return type(self.parts[0])
 
+    def rebuild(self, rows: UnitRows, **options: Any) -> Index:
+        """Make an index of the parts' kind over rows from the host, where the parts are."""
+        return self.parts[0].rebuild(rows, **options)
+
     @classmethod
     def build(
         cls, rows: UnitRows, *, memory_budget: int, n_jobs: int = 1, device: Any = None
@@ -121,7 +125,7 @@ def appended(index: Index, rows: UnitRows, **options: Any) -> Index:
     while parts and parts[-1].n_rows < _GROWTH * size:
         size += parts[-1].n_rows
         pending.insert(0, parts.pop().rows())
-    newest = index.kind.build(concatenated(pending), **options)
+    newest = index.rebuild(concatenated(pending), **options)
     parts.append(newest)
     return newest if len(parts) == 1 else SegmentedIndex(parts)
 
