@@ -35,7 +35,6 @@ class TorchIndex(ProductIndex):
         """Entries of a dense, sparse CSR or sparse COO tensor (others are turned into COO)."""
         if X.layout == torch.strided:
             return dense_entries(X, name)
-        require_real(X.values() if X.layout == torch.sparse_csr else X._values(), name)
         if X.ndim != 2:
             raise ValueError(f"{name} must be 2-D (rows x columns), got {X.ndim}-D")
         shape = int(X.shape[0]), int(X.shape[1])
@@ -43,9 +42,10 @@ class TorchIndex(ProductIndex):
             return compressed_entries(X.crow_indices(), X.col_indices(), X.values(), shape, name)
         coo = X.to_sparse_coo()
         # Not `indices()`: it asks for a coalesced tensor, and repeats are ours to sum.
-        at_row, columns = coo._indices()
+        (at_row, columns), values = coo._indices(), coo._values()
+        require_real(values, name)
         order = torch.argsort(at_row, stable=True)
-        return Entries(at_row[order], columns[order], coo._values()[order].double(), shape)
+        return Entries(at_row[order], columns[order], values[order].double(), shape)
 
     @classmethod
     def device_of(cls, array: Any) -> torch.device:
