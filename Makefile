@@ -4,11 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP_QUIET := --quiet --disable-pip-version-check
 
-<<<<<<< HEAD
-.PHONY: help demo test lint types wheel smoke bench-reading bench-store check clean
-=======
-.PHONY: help demo test test-backends bench-backends cuda-compile lint types wheel smoke check clean
->>>>>>> gpu
+# Every target named below is a command, not a file.
+.PHONY: $(shell sed -nE 's/^([a-z-]+):.*/\1/p' Makefile)
 .DEFAULT_GOAL := help
 
 help: ## list the targets
