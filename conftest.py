@@ -2,24 +2,31 @@
 
 from importlib.util import find_spec
 
+# Extra: the modules it brings, what needs them, and the target that runs these.
 _EXTRAS = {
-    "dask": (("distributed",), "distributed"),
-    "serve": (("fastapi", "uvicorn", "msgspec"), "serve"),
+    "cupy": (
+        ("cupy",),
+        ("swnn_xp/backends/cupy_.py", "swnn_xp/backends/_cuda_kernels.py"),
+        "test-backends",
+    ),
+    "torch": (("torch",), ("swnn_xp/backends/torch_.py",), "test-backends"),
+    "dask": (("distributed",), ("swnn_xp/distributed", "tests/distributed"), "test-extras"),
+    "serve": (
+        ("fastapi", "uvicorn", "msgspec"),
+        ("swnn_xp/serve", "tests/serve"),
+        "test-extras",
+    ),
 }
 _ABSENT = {
-    extra: folder
-    for extra, (modules, folder) in _EXTRAS.items()
+    extra: (paths, target)
+    for extra, (modules, paths, target) in _EXTRAS.items()
     if any(find_spec(module) is None for module in modules)
 }
-collect_ignore = [
-    f"{root}/{folder}" for folder in _ABSENT.values() for root in ("swnn_xp", "tests")
-]
+collect_ignore = [path for paths, _ in _ABSENT.values() for path in paths]
 
 
 def pytest_report_header():
-    """Name the extras that are missing."""
     return [
-        f"left out: swnn_xp/{folder} and tests/{folder}, for lack of the extra {extra!r} "
-        f"(make test-extras has it)"
-        for extra, folder in _ABSENT.items()
+        f"left out: {', '.join(paths)}, for lack of the extra {extra!r} (make {target} has it)"
+        for extra, (paths, target) in _ABSENT.items()
     ]
