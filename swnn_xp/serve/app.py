@@ -9,25 +9,22 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from swnn_xp._version import __version__
-from swnn_xp.serve.body import read_json_body
-from swnn_xp.serve.openapi import RELOAD, describe, get_doc, predict_doc
+from swnn_xp.serve.openapi import RELOAD, describe, get_doc
 from swnn_xp.serve.pages import add_pages
+from swnn_xp.serve.predict import Predict
 from swnn_xp.serve.refusal import Refusal
 from swnn_xp.serve.service import Service
 from swnn_xp.serve.watch import Watch
-from swnn_xp.serve.wire import About, Failure, Health, encode
+from swnn_xp.serve.wire import Failure, Health, encode
 
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def create_app(service: Service) -> FastAPI:
-    """Make the application around a service.
-
-    Bodies are checked by msgspec and not by FastAPI, which takes several times as long for a
-    single row; the schema is made from the same types.
-    """
+    """Make the application around a service."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -48,12 +45,7 @@ def create_app(service: Service) -> FastAPI:
 
 
 def _add_api(app: FastAPI, service: Service) -> None:
-    @app.post("/v1/predict", summary="Rank labels for rows", **predict_doc())
-    async def predict(request: Request) -> Response:
-        body = await read_json_body(request, service.limits)
-        answer, n_rows = await service.pool.run(service.current.answer, body)
-        service.metrics.rows += n_rows
-        return _json(answer)
+    app.router.routes.append(Route("/v1/predict", Predict(service), methods=["POST"]))
 
     @app.get("/v1/model", summary="What answers", **get_doc("About"))
     async def model() -> Response:
@@ -81,7 +73,7 @@ def _add_api(app: FastAPI, service: Service) -> None:
     async def metrics() -> Response:
         loaded, pool = service.current, service.pool
         text = service.metrics.text(
-            waiting_or_running=len(pool.under_way),
+            waiting_or_running=pool.under_way,
             room=pool.room,
             model=loaded.number,
             model_rows=loaded.clf.model_.n_alive,

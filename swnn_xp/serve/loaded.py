@@ -49,21 +49,16 @@ class Loaded:
         ids = range(len(names or ()) - 1, -1, -1)
         self.known = None if names is None else {names[i]: i for i in ids}
         self._sessions: SimpleQueue[Session] = SimpleQueue()
-        for _ in range(threads):
+        for _ in range(threads + 1):  # the event loop answers too
             session = self.clf.session()
             session.predict_one([], [], limits.k)  # compiles or loads the kernel, makes buffers
             self._sessions.put(session)
 
-    def answer(self, body: bytes, deadline: float) -> tuple[bytes, int]:
-        """Answer a request's body: the response's body and the number of rows.
+    def answer(self, question: Question, deadline: float) -> bytes:
+        """Answer a question: the response's body.
 
-        Parameters
-        ----------
-        body : bytes
-        deadline : float
-            By `time.monotonic`: what is not begun by then is not worth doing any more.
+        Rows that are not begun by the deadline (of `time.monotonic`) are not worth it any more.
         """
-        question = self._question(body)
         session = self._sessions.get()
         try:
             rows = [
@@ -72,9 +67,10 @@ class Loaded:
             ]
         finally:
             self._sessions.put(session)
-        return encode(Answers(self.number, rows)), len(rows)
+        return encode(Answers(self.number, rows))
 
-    def _question(self, body: bytes) -> Question:
+    def question(self, body: bytes) -> Question:
+        """Read a request's body, or refuse it."""
         limits = self._limits
         try:
             question = decode_question(body)
@@ -94,7 +90,7 @@ class Loaded:
 
     def _row(self, session: Session, question: Question, number: int, deadline: float) -> Answer:
         if time.monotonic() > deadline:
-            raise TimeoutError
+            raise Refusal(504, "the answer takes too long")
         row = question.rows[number]
         width = self.clf.n_features_in_
         query = to_query(row, number, width, self.known, self._limits.features)

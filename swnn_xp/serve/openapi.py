@@ -26,18 +26,17 @@ def _json(name: str) -> dict[str, Any]:
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
 
 
-def _failures(*statuses: int, **others: str) -> dict[int | str, Any]:
-    return {status: {"description": _REFUSALS[status], "content": _json("Failure")}
-            for status in statuses}
-
-
-def predict_doc() -> dict[str, Any]:
-    """What the route's document says about bodies and statuses."""
+def _predict() -> dict[str, Any]:
     return {
-        "openapi_extra": {"requestBody": {"required": True, "content": _json("Question")}},
+        "summary": "Rank labels for rows",
+        "operationId": "predict",
+        "requestBody": {"required": True, "content": _json("Question")},
         "responses": {
-            200: {"description": "An answer for each row", "content": _json("Answers")},
-            **_failures(*_REFUSALS),
+            "200": {"description": "An answer for each row", "content": _json("Answers")},
+            **{
+                str(status): {"description": why, "content": _json("Failure")}
+                for status, why in _REFUSALS.items()
+            },
         },
     }
 
@@ -68,6 +67,8 @@ def describe(app: FastAPI, limits: Limits) -> None:
     components["Question"]["properties"]["k"]["maximum"] = limits.k
     _limit_row(components["Row"]["properties"], limits.features)
     document = get_openapi(title=app.title, version=app.version, routes=app.routes)
+    # FastAPI knows nothing of this route: see `predict.py`.
+    document["paths"] = {"/v1/predict": {"post": _predict()}} | document["paths"]
     document["components"] = {
         "schemas": components,
         "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},

@@ -3,45 +3,95 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
-import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from queue import SimpleQueue
+from typing import Any, NamedTuple, TypeVar
 
 from swnn_xp.serve.refusal import Refusal
 
 _Result = TypeVar("_Result")
 
 
+class _Job(NamedTuple):
+    work: Callable[[], Any]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+
+
 class Pool:
-    """Runs jobs on threads; refuses them when too many wait."""
+    """Runs jobs for the event loop, at most ``threads`` at a time; refuses them when too many wait.
+
+    With one thread, short jobs run in the event loop itself: they could not run beside it anyway,
+    and handing a job to another thread and back costs as much as a fast answer does. They are
+    counted and refused like the others. All counting happens in the event loop.
+    """
 
     def __init__(self, threads: int, queue: int, seconds: float) -> None:
-        self.threads, self.room = threads, threads + queue
+        self.room = threads + queue
+        self.under_way = 0
         self._seconds = seconds
-        # A place is free again when the job has really ended, in whatever thread that is.
-        self._places = threading.Semaphore(self.room)
-        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="swnn")
-        self.under_way: set[Future[Any]] = set()
+        self._inline = threads == 1
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(threads)]
+        for thread in self._threads:
+            thread.start()
 
-    async def run(self, job: Callable[[bytes, float], _Result], body: bytes) -> _Result:
-        """Run ``job(body, deadline)``: 503 when there is no place, 504 when it takes too long."""
-        if not self._places.acquire(blocking=False):
+    async def run(self, work: Callable[[], _Result], *, short: bool) -> _Result:
+        """Run a job: 503 when too many wait, 504 when it takes too long."""
+        if self.under_way >= self.room:
             raise Refusal(503, "too many requests are waiting", {"Retry-After": "1"})
-        future = self._executor.submit(job, body, time.monotonic() + self._seconds)
-        self.under_way.add(future)
-        future.add_done_callback(self._ended)
+        self.under_way += 1
+        if not (short and self._inline):
+            return await self._in_thread(work)
         try:
-            async with asyncio.timeout(self._seconds):
-                return await asyncio.wrap_future(future)
-        except TimeoutError:
-            raise Refusal(504, f"no answer within {self._seconds:g} seconds") from None
+            # Those that have arrived meanwhile come to the check above before this one runs.
+            await asyncio.sleep(0)
+            return work()
+        finally:
+            self.under_way -= 1
 
-    def _ended(self, future: Future[Any]) -> None:
-        self.under_way.discard(future)
-        self._places.release()
+    async def _in_thread(self, work: Callable[[], Any]) -> Any:
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        timer = loop.call_later(self._seconds, self._expire, future)
+        self._jobs.put(_Job(work, loop, future))
+        try:
+            return await future
+        finally:
+            timer.cancel()
+
+    def _expire(self, future: asyncio.Future[Any]) -> None:
+        _settle(future, None, Refusal(504, f"no answer within {self._seconds:g} seconds"))
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            result, error = None, None
+            if not job.future.done():  # it may have waited for too long already
+                try:
+                    result = job.work()
+                except Exception as failure:
+                    error = failure
+            with contextlib.suppress(RuntimeError):  # the event loop may be gone
+                job.loop.call_soon_threadsafe(self._ended, job.future, result, error)
+
+    def _ended(self, future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
+        self.under_way -= 1
+        _settle(future, result, error)
 
     def close(self) -> None:
         """Finish what is running and end the threads."""
-        self._executor.shutdown(wait=True)
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            thread.join()
+
+
+def _settle(future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)

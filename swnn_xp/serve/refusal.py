@@ -8,4 +8,4 @@ class Refusal(Exception):
 
     def __init__(self, status: int, why: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(why)
-        self.status, self.why, self.headers = status, why, headers
+        self.status, self.why, self.headers = status, why, headers or {}

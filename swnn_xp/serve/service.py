@@ -6,7 +6,9 @@ import hmac
 import logging
 import os
 import threading
+import time
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from swnn_xp.serve.metrics import Metrics
 from swnn_xp.serve.pool import Pool
 from swnn_xp.serve.wire import About
 
+_SHORT_BYTES = 1 << 16  # of a body that is read in the event loop
 _log = logging.getLogger("swnn_xp.serve")
 
 
@@ -52,8 +55,20 @@ class Service:
         self._token = None if token is None else token.encode()
         self._reloading = threading.Lock()  # of reloads among each other; no request waits for it
         self.current = self._load(1, threads)
+        self._threads = threads
         self.pool = Pool(threads, self.limits.queue, self.limits.seconds)
         self.metrics = Metrics()
+
+    async def answer(self, body: bytes) -> bytes:
+        """Answer a request's body by the model that is in use now."""
+        loaded, deadline = self.current, time.monotonic() + self.limits.seconds
+        if len(body) > _SHORT_BYTES:
+            question = await self.pool.run(partial(loaded.question, body), short=False)
+        else:
+            question = loaded.question(body)
+        self.metrics.rows += len(question.rows)
+        short = len(question.rows) == 1 and not question.explain
+        return await self.pool.run(partial(loaded.answer, question, deadline), short=short)
 
     def reload(self) -> Loaded:
         """Open the model anew; the one in use stays if that fails.
@@ -61,7 +76,7 @@ class Service:
         Requests that run keep the model that they began with.
         """
         with self._reloading:
-            loaded = self._load(self.current.number + 1, self.pool.threads)
+            loaded = self._load(self.current.number + 1, self._threads)
             self.current = loaded
         _log.warning("model %d is in use: %s", loaded.number, self._path)
         return loaded
