@@ -4,7 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP_QUIET := --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-backends bench-backends cuda-compile lint types wheel smoke check clean
+# Every target named below is a command, not a file.
+.PHONY: $(shell sed -nE 's/^([a-z-]+):.*/\1/p' Makefile)
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -61,6 +62,15 @@ smoke: wheel ## the suite's smoke test against the installed wheel, in a clean e
 	@rm -rf .venv-wheel && $(PYTHON) -m venv .venv-wheel
 	@.venv-wheel/bin/python -m pip install $(PIP_QUIET) dist/*.whl pytest
 	@cd tests/smoke && ../../.venv-wheel/bin/python -m pytest -c pytest.ini .
+
+bench-reading: $(VENV)/.has-test ## reading against scikit-learn; FILE=... for a file of your own
+	@$(BIN)/python asv_benchmarks/reading/bench_reading.py $(FILE)
+
+bench-store: $(VENV)/.has-core ## saving and opening a model of 500 MB
+	@$(BIN)/python asv_benchmarks/store/bench_store.py
+
+bench-latency: $(VENV)/.has-core ## one query on one thread against the paper's loop in C; SETS=... for some data sets
+	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)
 
 check: test lint types smoke ## everything that .ci/run runs
 
