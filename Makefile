@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP_QUIET := --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint types wheel smoke check clean
+.PHONY: help demo test lint types wheel smoke bench-reading bench-store check clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -38,6 +38,12 @@ smoke: wheel ## the suite's smoke test against the installed wheel, in a clean e
 	@rm -rf .venv-wheel && $(PYTHON) -m venv .venv-wheel
 	@.venv-wheel/bin/python -m pip install $(PIP_QUIET) dist/*.whl pytest
 	@cd tests/smoke && ../../.venv-wheel/bin/python -m pytest -c pytest.ini .
+
+bench-reading: $(VENV)/.has-test ## reading against scikit-learn; FILE=... for a file of your own
+	@$(BIN)/python asv_benchmarks/reading/bench_reading.py $(FILE)
+
+bench-store: $(VENV)/.has-core ## saving and opening a model of 500 MB
+	@$(BIN)/python asv_benchmarks/store/bench_store.py
 
 check: test lint types smoke ## everything that .ci/run runs
 

@@ -15,6 +15,7 @@ from swnn_xp.io.rows import Piece, piece_of, row_at
 
 _CHUNK = 1 << 22
 _ROWS = 1 << 15
+_POWERS = powers_of_five()
 
 
 class FastRows:
@@ -30,7 +31,6 @@ class FastRows:
         self._path = path
         self._stream = stream
         self._rules = rules
-        self._powers = powers_of_five()
         # Of the buffer, [begin, whole) are whole lines and [whole, end) is a part of one.
         self._begin = self._whole = self._end = 0
         self._at_end = False
@@ -76,7 +76,7 @@ class FastRows:
             rules.n_features,
             rules.n_labels,
             rules.limit,
-            self._powers,
+            _POWERS,
             *self._out,
         )
         self._advance(place, lines=rows, rows=rows)

@@ -45,6 +45,24 @@ def files(draw):
     return bytes(data)
 
 
+@st.composite
+def tidy_files(draw):
+    """Text that strict accepts, with one piece of text put in somewhere at most."""
+    rows = []
+    for _ in range(draw(st.integers(1, 3))):
+        features = sorted(draw(st.sets(st.integers(0, 11), max_size=3)))
+        pairs = " ".join(f"{i}:{draw(st.sampled_from(['1', '0.5', '-2e3']))}" for i in features)
+        rows.append(f"{draw(LABELS.filter(has_no_repeats))} {pairs}\n")
+    text = f"{len(rows)} 12 7\n" + "".join(rows)
+    place = draw(st.integers(0, len(text)))
+    extra = ["", " ", "\t", "\r", "\n", "+", "-", "0", "1", ":", ",", ".", "1,", "3:1 ", " 4:1"]
+    return (text[:place] + draw(st.sampled_from(extra)) + text[place:]).encode()
+
+
+def has_no_repeats(labels):
+    return len(set(labels.split(","))) == labels.count(",") + 1
+
+
 def outcome(read, path, **options):
     try:
         X, Y = read(path, **options)
@@ -81,6 +99,17 @@ def scratch(tmp_path_factory):
 @given(data=files(), chunk=st.sampled_from([4, 7, 64, 4096]))
 def test_near_the_format(scratch, data, chunk):
     agree(scratch, data, chunk)
+
+
+@settings(max_examples=250, deadline=None)
+@given(tidy_files())
+@example(b"1 9 9\n1 3:+1\n")
+@example(b"1 9 9\n1 3:1 \n")
+@example(b"1 9 9\n1,1 3:1\n")
+@example(b"1 9 9\n3:1\n")
+@example(b"1 9 9\n1\t3:1\n")
+def test_near_what_strict_accepts(scratch, data):
+    agree(scratch, data, 4096)
 
 
 @settings(max_examples=120, deadline=None)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from swnn_xp.io import FormatError, read_xmc
 from swnn_xp.io.grammar import (
     FLOAT32_LIMIT,
     LineError,
@@ -76,6 +77,20 @@ def test_refused_by_both(line):
     for rules in (TOLERANT, STRICT):
         with pytest.raises(LineError):
             parse_row(line, rules)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_the_fast_reader_obeys_the_same_table(make, strict):
+    for line in (*BOTH, *ONLY_TOLERANT, *REFUSED):
+        path = make(b"1 10 10\n" + line)
+        found = []
+        for engine in ("python", "fast"):
+            try:
+                X, Y = read_xmc(path, strict=strict, engine=engine)
+                found.append((X.indices.tolist(), X.data.tolist(), Y.indices.tolist()))
+            except FormatError as error:
+                found.append(str(error))
+        assert found[0] == found[1], line
 
 
 def test_limits():

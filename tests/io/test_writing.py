@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import coo_array, csr_array, csr_matrix, random_array
@@ -38,6 +38,7 @@ def test_round_trip(tmp_path, name):
 FINITE32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 
+@settings(deadline=None)
 @given(hnp.arrays(np.float32, st.integers(1, 30), elements=FINITE32))
 def test_every_float32_comes_back(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("w") / "a.txt"
@@ -46,6 +47,7 @@ def test_every_float32_comes_back(tmp_path_factory, values):
     same(read_xmc(path, strict=True)[0], X)
 
 
+@settings(deadline=None)
 @given(hnp.arrays(np.float64, 5, elements=st.floats(allow_nan=False, allow_infinity=False)))
 def test_every_float64_comes_back(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("w") / "a.txt"
@@ -112,6 +114,7 @@ def test_writing_through_a_link_keeps_the_link(tmp_path):
     assert (tmp_path / "real.txt").read_text() == "a\n"
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]))))
 def test_names_come_back(tmp_path_factory, names):
     path = tmp_path_factory.mktemp("n") / "names.txt"

@@ -52,20 +52,18 @@ def test_every_truncation_is_refused(model, pattern):
 
 
 @pytest.mark.parametrize("pattern", ["manifest.json", "a.npy", "l.txt"])
-def test_every_flipped_bit_is_found(model, pattern):
+def test_a_flipped_bit_in_any_byte_is_found(model, pattern):
     path = only(model, pattern)
     whole = path.read_bytes()
     for place in range(len(whole)):
-        for bit in range(8):
-            path.write_bytes(
-                whole[:place] + bytes([whole[place] ^ (1 << bit)]) + whole[place + 1 :]
-            )
-            if pattern == "manifest.json" and same_document(path.read_bytes(), whole):
-                assert open_arrays(model).meta == {"k": 5}
-            elif pattern == "manifest.json":
-                assert refused(model).path.startswith(str(model))
-            else:
-                assert refused(model, verify=True).path == str(path)
+        flipped = bytes([whole[place] ^ (1 << (place % 8))])
+        path.write_bytes(whole[:place] + flipped + whole[place + 1 :])
+        if pattern == "manifest.json" and same_document(path.read_bytes(), whole):
+            assert open_arrays(model).meta == {"k": 5}
+        elif pattern == "manifest.json":
+            assert refused(model).path.startswith(str(model))
+        else:
+            assert refused(model, verify=True).path == str(path)
     path.write_bytes(whole)
     assert verify(model) == sum(f.stat().st_size for f in only(model, "data-*").iterdir())
 

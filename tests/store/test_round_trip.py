@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swnn_xp.store import open_arrays, save_arrays, verify
@@ -101,6 +101,7 @@ def test_a_save_between_manifest_and_arrays_is_followed(tmp_path, monkeypatch):
     assert open_arrays(tmp_path).meta == {"v": 2}
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
 def test_any_names_come_back(names):
     assert decode_names(encode_names(names), len(names)) == names
