@@ -9,12 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from swnn_kernels.ballot import vote_found
     from swnn_kernels.batch import rank, search
     from swnn_kernels.fixed_point import normalise
     from swnn_kernels.index import InvertedIndex
     from swnn_kernels.session import Session
 
-__all__ = ["InvertedIndex", "Session", "normalise", "rank", "search"]
+__all__ = ["InvertedIndex", "Session", "normalise", "rank", "search", "vote_found"]
 
 _HOMES = {
     "InvertedIndex": "index",
@@ -22,6 +23,7 @@ _HOMES = {
     "normalise": "fixed_point",
     "rank": "batch",
     "search": "batch",
+    "vote_found": "ballot",
 }
 
 

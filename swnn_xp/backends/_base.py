@@ -78,7 +78,10 @@ class Index(ABC):
         dead: Array | None = None,
     ) -> Ranking:
         """Find neighbours and let them vote: the best labels of each query."""
-        found = self.search(queries, n_neighbors, beta, dead)
+        return self.vote(self.search(queries, n_neighbors, beta, dead), labels, alpha, k)
+
+    def vote(self, found: Neighbours, labels: LabelRows, alpha: float, k: int) -> Ranking:
+        """Let neighbours vote that were found before: the best labels of each query."""
         parts = [
             rank(vote(part, labels, alpha), k)
             for part in vote_blocks(found, labels, self.memory_budget)

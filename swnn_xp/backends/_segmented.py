@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from swnn_xp._types import Neighbours, UnitRows
+from swnn_xp._types import LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends._base import Index
 from swnn_xp.search import merge
 
@@ -64,6 +64,10 @@ class SegmentedIndex(Index):
             found = best if found is None else merge(found, best, n_neighbors)
         assert found is not None
         return found
+
+    def vote(self, found: Neighbours, labels: LabelRows, alpha: float, k: int) -> Ranking:
+        """Vote as the parts do."""
+        return self.parts[0].vote(found, labels, alpha, k)
 
     def rows(self) -> UnitRows:
         """Return the rows of all parts."""

@@ -19,6 +19,7 @@ _EPILOG = """\
 first steps:
   swnn demo                                tag Debian packages with the data set in the package
   swnn summarize train.txt                 what is in a data file
+  swnn tune train.txt -o best.toml         choose the parameters
   swnn fit train.txt -o model              index a data file
   swnn evaluate model test.txt             how good and how fast it is
   swnn predict model new.txt -o labels.tsv
@@ -27,7 +28,19 @@ first steps:
 
 def make_parser() -> argparse.ArgumentParser:
     """Make the parser of the whole command line."""
-    from swnn_xp.cli import demo, evaluate, explain, fit, predict, summarize
+    from swnn_xp.cli import (
+        datasets,
+        demo,
+        evaluate,
+        explain,
+        fit,
+        predict,
+        reproduce,
+        summarize,
+        tune,
+        twin,
+        verify,
+    )
 
     parser = argparse.ArgumentParser(
         prog="swnn",
@@ -37,7 +50,19 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"swnn_xp {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (demo, summarize, fit, predict, evaluate, explain):
+    for command in (
+        demo,
+        summarize,
+        tune,
+        fit,
+        predict,
+        evaluate,
+        explain,
+        verify,
+        datasets,
+        twin,
+        reproduce,
+    ):
         command.add_parser(commands)
     return parser
 

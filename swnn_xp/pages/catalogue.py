@@ -32,9 +32,7 @@ class Catalogue(NamedTuple):
         return text.replace("<", "\\u003c")
 
 
-def catalogue(
-    counts: NDArray[Any], names: list[str] | None, budget: int = BUDGET
-) -> Catalogue:
+def catalogue(counts: NDArray[Any], names: list[str] | None, budget: int = BUDGET) -> Catalogue:
     """Take the most frequent (ties: the smaller id) until the budget is spent.
 
     Examples
