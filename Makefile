@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP_QUIET := --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint types wheel smoke bench-reading bench-store check clean
+.PHONY: help demo test lint types wheel smoke bench-reading bench-store bench-scale check clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -46,6 +46,9 @@ bench-store: $(VENV)/.has-core ## saving and opening a model of 500 MB
 	@$(BIN)/python asv_benchmarks/store/bench_store.py
 
 check: test lint types smoke ## everything that .ci/run runs
+
+bench-scale: $(VENV)/.has-core ## memory, build time and model size at Amazon-3M's size; makes a synthetic twin first
+	@$(BIN)/python asv_benchmarks/scale
 
 clean: ## remove environments and build products
 	rm -rf $(VENV) .venv-wheel dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -36,17 +36,18 @@ def tuning_page(result: TuningResult, title: str) -> str:
         f'<div class="scroll">{_heat_map(panel, result)}</div></section>'
         for panel in panels(result)
     )
+    has_folds = any(trial.spread for trial in result.trials)
     rows = [
         (f"S = {t.setting.n_neighbors}", f"{t.setting.alpha:g}", f"{t.setting.beta:g}",
-         f"{100 * t.score:.2f}", f"{100 * t.spread:.2f}")
+         f"{100 * t.score:.2f}", *([f"{100 * t.spread:.2f}"] if has_folds else []))
         for t in sorted(result.trials, key=lambda trial: -trial.score)
     ]  # fmt: skip
-    head = ("setting", "alpha", "beta", f"{result.metric} %", "spread over folds")
+    head = ["setting", "alpha", "beta", f"{result.metric} %"] + ["std over folds"] * has_folds
     asked = f"{result.n_done:,} of {result.n_asked:,} held-out rows asked"
     body = [
         f'<header><h1>{escape(title)}</h1><p class="soft">{asked}</p></header>',
         shell.tiles(facts),
-        f'<div class="pair loose">{maps}</div>',
+        f'<div class="pair">{maps}</div>',
         f'<section class="card"><h2>All settings</h2>{shell.table(head, rows)}</section>',
     ]
     return shell.page(title, "\n".join(body))

@@ -191,6 +191,7 @@ def _settings(grid: Any, Y: Any) -> list[Setting]:
 def _trials(settings: list[Setting], runs: list[_Run], metric: Metric) -> tuple[Trial, ...]:
     begun = [run for run in runs if run.n_done]
     scores = np.asarray([run.scores(metric) for run in begun])
-    means = np.average(scores, axis=0, weights=[run.n_done for run in begun])
+    shares = np.asarray([run.n_done for run in begun]) / sum(run.n_done for run in begun)
+    means = shares @ scores
     spreads = scores.std(axis=0)
     return tuple(map(Trial, settings, means.tolist(), spreads.tolist()))
