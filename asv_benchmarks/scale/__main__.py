@@ -76,11 +76,11 @@ def _print_live(watched: Watched) -> None:
 
 def _latency(f: dict[str, float]) -> str:
     p50, p99 = f["query_p50_ms"], f["query_p99_ms"]
-    return f"{f['query_ms']:.2f} ms (p50 {p50:.2f}, p99 {p99:.2f})"
+    return f"{f['query_cpu_ms']:.2f} ms CPU; wall p50 {p50:.2f}, p99 {p99:.2f}"
 
 
 def _line(what: str, found: str, target: str = "") -> None:
-    print(f"{what:<38}{found:<34}" + (f"target {target}" if target else ""), flush=True)
+    print(f"{what:<38}{found:<42}" + (f"target {target}" if target else ""), flush=True)
 
 
 if __name__ == "__main__":

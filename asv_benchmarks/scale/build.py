@@ -7,12 +7,11 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 from memory import anonymous_gigabytes, peak_gigabytes
+from queries import measure_queries
 from twin_cache import open_twin
 
 from swnn_xp import SWNNClassifier
-from swnn_xp.latency import latencies
 
 
 def measure(cache: Path, model: Path) -> dict[str, float]:
@@ -31,9 +30,7 @@ def measure(cache: Path, model: Path) -> dict[str, float]:
         "nonzeros": int(twin.X_train.nnz),
         "labels": clf.n_labels_,
     }
-    times = latencies(clf, twin.X_test[:1000])
-    p50, p99 = 1e3 * np.quantile(times, [0.5, 0.99])
-    figures |= {"query_ms": 1e3 * times.mean(), "query_p50_ms": p50, "query_p99_ms": p99}
+    figures |= measure_queries(clf, twin.X_test[:1000])
     figures["query_peak"] = peak_gigabytes()
     began = time.perf_counter()
     clf.save(model)

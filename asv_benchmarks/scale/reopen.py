@@ -7,13 +7,12 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 from memory import anonymous_gigabytes
+from queries import measure_queries
 from twin_cache import open_twin
 
 import swnn_xp.backends.numba_  # noqa: F401  opening is measured without importing the library
 from swnn_xp import SWNNClassifier
-from swnn_xp.latency import latencies
 
 
 def measure(cache: Path, model: Path) -> dict[str, float]:
@@ -26,14 +25,11 @@ def measure(cache: Path, model: Path) -> dict[str, float]:
     began = time.perf_counter()
     clf.session().predict_one(rows[[0]].indices, rows[[0]].data)
     first = time.perf_counter() - began
-    times = latencies(clf, rows)
     return {
         "first_open_ms": 1e3 * opened[0],
         "open_ms": 1e3 * min(opened),
         "first_answer_seconds": first,
-        "query_ms": 1e3 * times.mean(),
-        "query_p50_ms": 1e3 * np.quantile(times, 0.5),
-        "query_p99_ms": 1e3 * np.quantile(times, 0.99),
+        **measure_queries(clf, rows),
         "anonymous": anonymous_gigabytes(),
     }
 

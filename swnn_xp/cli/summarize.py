@@ -38,14 +38,15 @@ def run(args: argparse.Namespace) -> None:
         return
     from swnn_xp.pages import summary_page
 
+    file = args.file.resolve()  # many files are called train.txt: their folder tells more
     page = summary_page(
         counts,
-        args.file.name,
+        f"{file.parent.name}/{file.name}",
         label_names=find_names(args.file, args.label_map, "label_map"),
         feature_names=find_names(args.file, args.feature_map, "feature_map"),
     )
-    with output(args.html) as file:
-        file.write(page)
+    with output(args.html) as out:
+        out.write(page)
 
 
 def format_summary(summary: Summary) -> str:

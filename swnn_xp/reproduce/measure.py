@@ -87,11 +87,13 @@ def reproduce(
     else:
         data = load(name, root=root)
         notes += tuple(f"differs from what is published: {text}" for text in data.differences)
+        if published is not None and not data.differences:
+            notes += ("Its sizes are as published.",)
     read = time.perf_counter() - started
     key = published.name if published else name
     paper = PAPER_RESULTS.get(key)
     model = _measure_model(data, paper)
-    lines = [*_sizes(data, published), *_summaries(data, key)]
+    lines = [*_sizes(data, published if in_paper else None), *_summaries(data, key)]
     lines.append(_parameters(paper, model.clf))
     if not is_twin:
         lines += _precisions(model.clf, data, paper, rows, seed, n_jobs, progress)

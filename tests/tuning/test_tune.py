@@ -74,7 +74,7 @@ def test_the_default_is_the_papers_grid(data):
     result = tune(*data)
     assert [trial.setting for trial in result.trials] == paper_grid(data[1])
     assert result.n_asked == 140
-    assert result == tune(*data, seed=0) or result.trials == tune(*data, seed=0).trials
+    assert result.trials == tune(*data, seed=0).trials
 
 
 def test_ctrl_c_keeps_the_blocks_that_are_done(data):
