@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from swnn_kernels import layout
-from swnn_kernels.records import Lists, frozen
+from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS
+from swnn_kernels.records import Lists, Split, frozen
 from swnn_kernels.validate import check_arrays, check_rows
 
 _DTYPES = {
@@ -22,10 +23,11 @@ _DTYPES = {
     "ids": np.uint16,
     "forward": np.int32,
     "bits": np.uint64,
+    "lines": np.uint16,
 }
 _FREQUENT = 0.01  # share of the rows from which a bitmap pays
 _FEWEST = 64  # rows below which no feature is frequent: a bitmap would be mostly padding
-_MOST_FREQUENT = 2**16  # local numbers are uint16
+_MOST_FREQUENT = 2**16 - 1  # local numbers and overlaps among them are uint16
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class InvertedIndex:
     ids: np.ndarray
     forward: np.ndarray
     bits: np.ndarray
+    lines: np.ndarray
 
     @classmethod
     def build(
@@ -125,7 +128,9 @@ class InvertedIndex:
             *(arrays[name] for name in ("rows", "units", "ends", "ids", "forward", "bits")),
         )
         arrays["starts"] = starts[:-1].copy()
-        arrays["row_sizes"] = np.diff(indptr).astype(np.int32)
+        arrays["lines"] = layout.bound_lines(arrays["ends"], arrays["forward"])
+        arrays["row_sizes"] = np.zeros(arrays["lines"].shape[1], dtype=np.int32)
+        arrays["row_sizes"][:n_rows] = np.diff(indptr)
         largest = int(arrays["row_sizes"].max(initial=0))
         arrays["sizes"] = np.array([n_features, largest], dtype=np.int64)
         return cls.from_arrays(arrays)
@@ -155,7 +160,7 @@ class InvertedIndex:
     @property
     def n_rows(self) -> int:
         """Number of training rows."""
-        return int(self.row_sizes.size)
+        return int(self.ends.size) - 1
 
     @property
     def n_features(self) -> int:
@@ -185,6 +190,15 @@ class InvertedIndex:
         return frozen(local)
 
     @cached_property
+    def split(self) -> Split:
+        """The arrays as the pruned kernel takes them."""
+        return Split(
+            Lists(self.starts, self.list_rows, self.list_units), self.row_sizes, self.local,
+            self.ends, self.ids, self.forward, self.bits.reshape(-1), self.bits.shape[1],
+            self.lines[0], self.lines[1], self.lines[2],
+        )  # fmt: skip
+
+    @cached_property
     def inverted(self) -> Lists:
         """Inverted lists of all features, for the reference kernel; derived on first use."""
         if not self.frequent.size:
@@ -202,7 +216,7 @@ class InvertedIndex:
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Give back the rows the index was built from: indptr, indices and units."""
         indptr = np.zeros(self.n_rows + 1, dtype=np.int64)
-        np.cumsum(self.row_sizes, out=indptr[1:])
+        np.cumsum(self.row_sizes[: self.n_rows], out=indptr[1:])
         indices = np.empty(self.nnz, dtype=np.int32)
         units = np.empty(self.nnz, dtype=np.int32)
         cursor = np.zeros(self.n_rows, dtype=np.int32)
@@ -251,7 +265,7 @@ def _frequent_features(counts: np.ndarray, least: int) -> np.ndarray:
 
 def _bitmaps(n_features: int, n_rows: int) -> np.ndarray:
     """Empty bitmaps that start on a cache line."""
-    words = -(-n_rows // layout.BLOCK_ROWS) * (layout.BLOCK_ROWS // layout.WORD_ROWS)
+    words = -(-n_rows // STEP_ROWS) * STEP_WORDS
     memory = np.zeros(n_features * words + 8, dtype=np.uint64)
     skip = (-memory.ctypes.data // 8) % 8
     return memory[skip : skip + n_features * words].reshape(n_features, words)

@@ -14,6 +14,7 @@ def write_heatmap_png(result: TuningResult, path: str | os.PathLike[str]) -> Non
     """Draw the heat maps into a PNG file; needs the extra ``plot``."""
     try:
         from matplotlib.figure import Figure  # no pyplot: no window system, no global state
+        from matplotlib.patches import Rectangle
     except ImportError as error:
         raise ImportError("a PNG needs matplotlib: pip install 'swnn-xp[plot]'") from error
     shown = panels(result)
@@ -33,4 +34,8 @@ def write_heatmap_png(result: TuningResult, path: str | os.PathLike[str]) -> Non
                 dark = score < (low + high) / 2
                 text = f"{score:.2f}"
                 ax.text(column, row, text, ha="center", va="center", color="w" if dark else "k")
+        S, alpha, beta = result.best.setting
+        if beta == panel.beta:
+            corner = panel.sizes.index(S) - 0.5, panel.alphas.index(alpha) - 0.5
+            ax.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor="crimson", linewidth=3))
     figure.savefig(path, dpi=150, format="png")
