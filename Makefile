@@ -45,10 +45,10 @@ bench-reading: $(VENV)/.has-test ## reading against scikit-learn; FILE=... for a
 bench-store: $(VENV)/.has-core ## saving and opening a model of 500 MB
 	@$(BIN)/python asv_benchmarks/store/bench_store.py
 
-check: test lint types smoke ## everything that .ci/run runs
-
 bench-scale: $(VENV)/.has-core ## memory, build time and model size at Amazon-3M's size; makes a synthetic twin first
 	@$(BIN)/python asv_benchmarks/scale
+
+check: test lint types smoke ## everything that .ci/run runs
 
 clean: ## remove environments and build products
 	rm -rf $(VENV) .venv-wheel dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
