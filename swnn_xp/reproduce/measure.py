@@ -74,31 +74,37 @@ def reproduce(
     ['597']
     """
     published = find_published(name)
-    in_paper = published is not None and published.name in PAPER_RESULTS
-    is_twin = in_paper and published is not None and published.name not in available(root)
-    notes: tuple[str, ...] = ()
-    started = time.perf_counter()
-    if is_twin:
-        data = make_twin(name, scale, seed)
-        at = f"scale {scale:g}, seed {seed}"
-        notes += (f"{name} was not found. This is a synthetic twin ({at}): speed and memory only.",)
-        if scale != 1:
-            notes += ("At another scale than 1, times and sizes are not those of the real set.",)
-    else:
-        data = load(name, root=root)
-        notes += tuple(f"differs from what is published: {text}" for text in data.differences)
-        if published is not None and not data.differences:
-            notes += ("Its sizes are as published.",)
-    read = time.perf_counter() - started
     key = published.name if published else name
     paper = PAPER_RESULTS.get(key)
-    model = _measure_model(data, paper)
-    lines = [*_sizes(data, published if in_paper else None), *_summaries(data, key)]
+    is_twin = paper is not None and key not in available(root)
+    started = time.perf_counter()
+    if is_twin:
+        data, notes = make_twin(key, scale, seed), _twin_notes(key, scale, seed)
+    else:
+        data = load(name, root=root)
+        notes = _notes(data, published)
+    read = None if is_twin else time.perf_counter() - started
+    model = _measure_model(data, paper, n_jobs)
+    lines = [*_sizes(data, published if paper else None), *_summaries(data, key)]
     lines.append(_parameters(paper, model.clf))
     if not is_twin:
-        lines += _precisions(model.clf, data, paper, rows, seed, n_jobs, progress)
-    lines += _costs(model, paper, None if is_twin else read)
+        lines += _precisions(model.clf, data, paper, rows, seed, progress)
+    lines += _costs(model, paper, read)
     return Reproduction(key, is_twin, notes, tuple(lines))
+
+
+def _twin_notes(name: str, scale: float, seed: int) -> tuple[str, ...]:
+    at = f"scale {scale:g}, seed {seed}"
+    note = f"{name} was not found. This is a synthetic twin ({at}): speed and memory only."
+    if scale == 1:
+        return (note,)
+    return note, "At another scale than 1, times and sizes are not those of the real set."
+
+
+def _notes(data: Dataset, published: Published | None) -> tuple[str, ...]:
+    if published is not None and not data.differences:
+        return ("Its sizes are as published.",)
+    return tuple(f"differs from what is published: {text}" for text in data.differences)
 
 
 class _Model(NamedTuple):
@@ -109,9 +115,9 @@ class _Model(NamedTuple):
     latencies: Any
 
 
-def _measure_model(data: Dataset, paper: PaperResult | None) -> _Model:
+def _measure_model(data: Dataset, paper: PaperResult | None, n_jobs: int) -> _Model:
     has_peak = reset_peak()
-    clf = SWNNClassifier(*(paper[:3] if paper else _DEFAULT))
+    clf = SWNNClassifier(*(paper[:3] if paper else _DEFAULT), n_jobs=n_jobs)
     started = time.perf_counter()
     clf.fit(data.X_train, data.Y_train)
     build = time.perf_counter() - started
@@ -158,7 +164,6 @@ def _precisions(
     paper: PaperResult | None,
     rows: int | None,
     seed: int,
-    n_jobs: int,
     progress: Callable[[int, int], None] | None,
 ) -> list[Line]:
     X, Y = data.X_test, data.Y_test
@@ -167,7 +172,7 @@ def _precisions(
         chosen = np.sort(np.random.default_rng(seed).permutation(X.shape[0])[:rows])
         note = f" ({rows:,} of {X.shape[0]:,} test rows)"
         X, Y = X[chosen], Y[chosen]
-    labels = _ranked(clf.set_params(n_jobs=n_jobs), X, progress)
+    labels = _ranked(clf, X, progress)
     lines = []
     for i, k in enumerate(_KS):
         here = f"{100 * metrics.precision_at_k(Y, labels, k):.2f}{note}"

@@ -96,13 +96,7 @@ def tune(
     ]
     total = sum(run.fold.test.size for run in runs)
     try:
-        done = 0
-        for run in runs:
-            for rows in run.blocks():
-                done += rows
-                if progress is not None:
-                    progress(done, total)
-            run.forget()
+        _ask_all(runs, total, progress)
     except KeyboardInterrupt:
         if not any(run.n_done for run in runs):
             raise
@@ -173,6 +167,16 @@ class _Run:
         measure = metric.measure(self._Y[self.fold.train])
         truth = self._Y[self.fold.test[: self.n_done]]
         return [measure(truth, labels[: self.n_done]) for labels in self._labels]
+
+
+def _ask_all(runs: list[_Run], total: int, progress: Callable[[int, int], None] | None) -> None:
+    done = 0
+    for run in runs:
+        for rows in run.blocks():
+            done += rows
+            if progress is not None:
+                progress(done, total)
+        run.forget()
 
 
 def _settings(grid: Any, Y: Any) -> list[Setting]:
