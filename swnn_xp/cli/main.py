@@ -29,13 +29,16 @@ first steps:
 def make_parser() -> argparse.ArgumentParser:
     """Make the parser of the whole command line."""
     from swnn_xp.cli import (
+        backends,
         datasets,
         demo,
         evaluate,
         explain,
         fit,
+        gpu_check,
         predict,
         reproduce,
+        score,
         summarize,
         tune,
         twin,
@@ -56,12 +59,15 @@ def make_parser() -> argparse.ArgumentParser:
         tune,
         fit,
         predict,
+        score,
         evaluate,
         explain,
         verify,
         datasets,
         twin,
         reproduce,
+        backends,
+        gpu_check,
     ):
         command.add_parser(commands)
     return parser
@@ -71,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code (2 for bad input)."""
     args = make_parser().parse_args(argv)
     try:
-        args.run(args)
+        status = args.run(args)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader (head, less) has seen enough. Nothing can be flushed to it at exit either.
@@ -86,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("swnn: stopped", file=sys.stderr)
         return 130
-    return 0
+    return status or 0
 
 
 def _complain(what: str) -> int:

@@ -17,8 +17,8 @@ from ._paper import Summary
 def column_tail(rank: Any, last: int, low: float, high: float, bend: float) -> Any:
     """Zipf-Mandelbrot: high at rank 1, low at the last, flat among the first `bend` ranks.
 
-    Occurrences of words and labels follow it well (checked on EURLEX57K and others: the tail
-    below gives the most frequent words less than half of the entries they have in reality).
+    Word counts of real text bend like this. A tail like `row_tail` has the same summary, but too
+    few very frequent words, and with them a query would touch too few postings.
     """
     shift = bend - 0.999
     slope = np.log(high / low) / np.log((last + shift) / (1 + shift))

@@ -144,7 +144,8 @@ class _Run:
             yield stop - start
 
     def _ask(self, clf: SWNNClassifier, start: int, stop: int) -> None:
-        queries = clf._queries(self._X[self.fold.test[start:stop]])
+        block = self._X[self.fold.test[start:stop]]
+        queries, index = clf._queries(block), clf.index_
         for beta in sorted({setting.beta for setting in self._settings}):
             mine = [(i, s) for i, s in enumerate(self._settings) if s.beta == beta]
             largest = max(setting.n_neighbors for _, setting in mine)
@@ -153,8 +154,8 @@ class _Run:
             found = time.perf_counter()
             for i, (S, alpha, _) in mine:
                 first = Neighbours(ids[:, :S], sims[:, :S])
-                votes = clf.index_.vote(first, clf.labels_, alpha, self._k)
-                self._labels[i, start:stop] = votes.labels
+                ranked = index.rank_found(first, clf.labels_, alpha, self._k)
+                self._labels[i, start:stop] = index.like(block, ranked.labels)[0]
             self.search_seconds += found - began
             self.vote_seconds += time.perf_counter() - found
 
