@@ -72,6 +72,9 @@ bench-store: $(VENV)/.has-core ## saving and opening a model of 500 MB
 bench-scale: $(VENV)/.has-core ## memory, build time and model size at Amazon-3M's size; makes a synthetic twin first
 	@$(BIN)/python asv_benchmarks/scale
 
+bench-latency: $(VENV)/.has-core ## one query on one thread against the paper's loop in C; SETS=... for some data sets
+	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)
+
 check: test lint types smoke ## everything that .ci/run runs
 
 clean: ## remove environments and build products
