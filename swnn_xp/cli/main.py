@@ -19,6 +19,7 @@ _EPILOG = """\
 first steps:
   swnn demo                                tag Debian packages with the data set in the package
   swnn summarize train.txt                 what is in a data file
+  swnn tune train.txt -o best.toml         choose the parameters
   swnn fit train.txt -o model              index a data file
   swnn evaluate model test.txt             how good and how fast it is
   swnn predict model new.txt -o labels.tsv
@@ -29,14 +30,19 @@ def make_parser() -> argparse.ArgumentParser:
     """Make the parser of the whole command line."""
     from swnn_xp.cli import (
         backends,
+        datasets,
         demo,
         evaluate,
         explain,
         fit,
         gpu_check,
         predict,
+        reproduce,
         score,
         summarize,
+        tune,
+        twin,
+        verify,
     )
 
     parser = argparse.ArgumentParser(
@@ -50,11 +56,16 @@ def make_parser() -> argparse.ArgumentParser:
     for command in (
         demo,
         summarize,
+        tune,
         fit,
         predict,
         score,
         evaluate,
         explain,
+        verify,
+        datasets,
+        twin,
+        reproduce,
         backends,
         gpu_check,
     ):
