@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP_QUIET := --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint types wheel smoke bench-reading bench-store check clean
+.PHONY: help demo test lint types wheel smoke bench-reading bench-store docs check clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -45,7 +45,12 @@ bench-reading: $(VENV)/.has-test ## reading against scikit-learn; FILE=... for a
 bench-store: $(VENV)/.has-core ## saving and opening a model of 500 MB
 	@$(BIN)/python asv_benchmarks/store/bench_store.py
 
+docs: ## the site into docs/_build/html, then a check of every page
+	@$(MAKE) --no-print-directory VENV=.venv-docs .venv-docs/.has-docs
+	@.venv-docs/bin/python -m sphinx -W --keep-going -q docs docs/_build/html
+	@.venv-docs/bin/python -m pytest -q tests/docs
+
 check: test lint types smoke ## everything that .ci/run runs
 
 clean: ## remove environments and build products
-	rm -rf $(VENV) .venv-wheel dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-wheel .venv-docs docs/_build docs/generated dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
