@@ -29,9 +29,6 @@ extensions = [
 exclude_patterns = ["_build", "generated/*.inc", "plots", "_ext", "_templates"]
 templates_path = ["_templates"]
 
-# Pages that other parts of the project bring are taken up by glob patterns.
-suppress_warnings = ["toc.empty_glob"]
-
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 

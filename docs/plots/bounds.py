@@ -109,9 +109,10 @@ def _draw_rows(axes: Any, bounds: Any, sims: Any) -> None:
         (answer, GREEN, f"the {S} neighbours"),
     ]
     for chosen, colour, label in kinds:
+        many = colour == GREY
         axes.plot(
-            np.maximum(sims[chosen], 1e-5), bounds[chosen], ".", ms=4 if colour == GREY else 6,
-            color=colour, label=label, alpha=0.25 if colour == GREY else 0.9, rasterized=colour == GREY,
+            np.maximum(sims[chosen], 1e-5), bounds[chosen], ".", ms=4 if many else 6,
+            color=colour, label=label, alpha=0.25 if many else 0.9, rasterized=many,
         )  # fmt: skip
     axes.axline((1e-4, 1e-4), (1e-2, 1e-2), color=BLUE, lw=1)
     axes.axhline(theta, color=RED, lw=1)
@@ -122,5 +123,7 @@ def _draw_rows(axes: Any, bounds: Any, sims: Any) -> None:
     axes.set_ylim(1e-5, 0.3)
     axes.set_xlabel("similarity (the pruned kernel never computes the grey ones)")
     axes.set_ylabel("upper bound")
-    axes.set_title(f"All rows, query {PACKAGE}: no point lies below the line", size=10.5, loc="left")
+    axes.set_title(
+        f"All rows, query {PACKAGE}: no point lies below the line", size=10.5, loc="left"
+    )
     axes.legend(loc="lower right", frameon=True, fontsize=9, markerscale=1.6)

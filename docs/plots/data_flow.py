@@ -45,7 +45,9 @@ def _box(axes: Any, x: float, title: str, text: str, module: str, colour: str) -
     middle = x + WIDTH / 2
     axes.text(middle, TALL - 0.24, title, ha="center", va="center", weight="bold", size=11)
     axes.text(middle, 0.45, text, ha="center", va="center", size=9.5)
-    axes.text(middle, -0.2, module, ha="center", va="center", size=8, color=GREY, family="monospace")
+    axes.text(
+        middle, -0.2, module, ha="center", va="center", size=8, color=GREY, family="monospace"
+    )
 
 
 def _brace(axes: Any, first: int, last: int, text: str) -> None:

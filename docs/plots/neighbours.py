@@ -79,11 +79,10 @@ def _line(
 
 
 def _node(axes: Any, column: Column, y: float, name: str, number: str, colour: str) -> None:
-    axes.add_patch(
-        FancyBboxPatch(
-            (column.left, y - 0.1), column.right - column.left, 0.2, zorder=3,
-            boxstyle="round,pad=0,rounding_size=0.05", fc="white", ec=colour, lw=1.8,
-        )  # fmt: skip
-    )
+    box = FancyBboxPatch(
+        (column.left, y - 0.1), column.right - column.left, 0.2, zorder=3,
+        boxstyle="round,pad=0,rounding_size=0.05", fc="white", ec=colour, lw=1.8,
+    )  # fmt: skip
+    axes.add_patch(box)
     axes.text(column.left + 0.1, y, name, ha="left", va="center", size=9.5, zorder=4)
     axes.text(column.right - 0.1, y, number, ha="right", va="center", size=9.5, zorder=4)

@@ -46,7 +46,9 @@ def main(folder: Path) -> None:
         panel.minorticks_off()
         panel.set_xlabel("S, neighbours that vote")
         panel.set_title(f"P@{k}, %")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=6, frameon=False)
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), loc="lower center", ncols=6, frameon=False
+    )
     figure.subplots_adjust(bottom=0.26, wspace=0.2)
     save(figure, folder, "precision")
 
