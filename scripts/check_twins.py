@@ -19,7 +19,7 @@ COLUMNS = ("min", "Q1", "median", "Q3", "max", "mean")
 
 
 def counts_of(X: Any, Y: Any) -> list[Any]:
-    """The four distributions of a training set; columns that do not occur are left out."""
+    """Count the four distributions of a training set; columns that do not occur are left out."""
     words = np.bincount(X.indices, minlength=X.shape[1])
     tags = np.bincount(Y.indices, minlength=Y.shape[1])
     return [tags[tags > 0], np.diff(Y.indptr), np.diff(X.indptr), words[words > 0]]

@@ -9,12 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from swnn_kernels.batch import rank, search
+    from swnn_kernels.batch import rank, search, search_within
     from swnn_kernels.fixed_point import normalise
     from swnn_kernels.index import InvertedIndex
     from swnn_kernels.session import Session
+    from swnn_kernels.warmup import warmup
 
-__all__ = ["InvertedIndex", "Session", "normalise", "rank", "search"]
+__all__ = ["InvertedIndex", "Session", "normalise", "rank", "search", "search_within", "warmup"]
 
 _HOMES = {
     "InvertedIndex": "index",
@@ -22,6 +23,8 @@ _HOMES = {
     "normalise": "fixed_point",
     "rank": "batch",
     "search": "batch",
+    "search_within": "batch",
+    "warmup": "warmup",
 }
 
 

@@ -10,6 +10,15 @@ from typing import Any
 
 import numba
 
+# No kernel allocates, so none counts references: with counting, every inlined call that is handed
+# an array would pay for atomic increments.
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "boundscheck": False,
+    "_nrt": False,
+}
+
 
 @cache
 def _package_stamp() -> bytes:
@@ -36,19 +45,21 @@ def kernel(function: Callable[..., Any]) -> Any:
     -------
     numba dispatcher
     """
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
     try:
-        compiled = numba.njit(cache=True, **options)(function)
+        compiled = numba.njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:  # numba: "no locator available": nothing is writable
-        return numba.njit(**options)(function)
+        return numba.njit(**_OPTIONS)(function)
     cache_file: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if hasattr(cache_file, "_source_stamp"):
         cache_file._source_stamp = _package_stamp()
     return compiled
 
 
+def routine(function: Callable[..., Any]) -> Any:
+    """Compile a function that only other kernels call, without inlining it at every call."""
+    return numba.njit(**_OPTIONS)(function)
+
+
 def inline(function: Callable[..., Any]) -> Any:
     """Compile a small function that only other kernels call; LLVM inlines it there."""
-    return numba.njit(nogil=True, error_model="numpy", boundscheck=False, forceinline=True)(
-        function
-    )
+    return numba.njit(forceinline=True, **_OPTIONS)(function)

@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from swnn_kernels import layout
-from swnn_kernels.records import Lists, frozen
+from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS
+from swnn_kernels.records import Lists, Split, frozen
 from swnn_kernels.validate import check_arrays, check_rows
 
 _DTYPES = {
@@ -22,10 +23,11 @@ _DTYPES = {
     "ids": np.uint16,
     "forward": np.int32,
     "bits": np.uint64,
+    "lines": np.uint16,
 }
 _FREQUENT = 0.01  # share of the rows from which a bitmap pays
 _FEWEST = 64  # rows below which no feature is frequent: a bitmap would be mostly padding
-_MOST_FREQUENT = 2**16  # local numbers are uint16
+_MOST_FREQUENT = 2**16 - 1  # local numbers and overlaps among them are uint16
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class InvertedIndex:
     ids: np.ndarray
     forward: np.ndarray
     bits: np.ndarray
+    lines: np.ndarray
 
     @classmethod
     def build(
@@ -68,7 +71,7 @@ class InvertedIndex:
         units: np.ndarray,
         n_features: int,
         *,
-        frequent: float = _FREQUENT,
+        frequent: float | None = None,
         fewest: int = _FEWEST,
     ) -> InvertedIndex:
         """Build the index of canonical rows in fixed-point units.
@@ -83,8 +86,10 @@ class InvertedIndex:
             Unit values times 2**23.
         n_features : int
             Number of features.
-        frequent : float
-            Share of the rows from which a feature counts as frequent (a matter of speed only).
+        frequent : float, optional
+            Share of the rows from which a feature counts as frequent (a matter of speed only). By
+            default 0.01, or none at all where a query like the rows meets fewer postings than there
+            are rows.
         fewest : int
             And the least number of rows for it.
 
@@ -99,6 +104,9 @@ class InvertedIndex:
         n_rows = indptr.size - 1
         counts = np.zeros(n_features, dtype=np.int64)
         layout.count_features(indices, counts)
+        if frequent is None:
+            meets_few = float(np.square(counts, dtype=np.float64).sum()) < float(n_rows) ** 2
+            frequent = 2.0 if meets_few else _FREQUENT
         often = _frequent_features(counts, max(fewest, int(np.ceil(frequent * n_rows))))
         local = np.full(n_features, -1, dtype=np.int32)
         local[often] = np.arange(often.size, dtype=np.int32)
@@ -125,7 +133,9 @@ class InvertedIndex:
             *(arrays[name] for name in ("rows", "units", "ends", "ids", "forward", "bits")),
         )
         arrays["starts"] = starts[:-1].copy()
-        arrays["row_sizes"] = np.diff(indptr).astype(np.int32)
+        arrays["lines"] = layout.bound_lines(arrays["ends"], arrays["forward"])
+        arrays["row_sizes"] = np.zeros(arrays["lines"].shape[1], dtype=np.int32)
+        arrays["row_sizes"][:n_rows] = np.diff(indptr)
         largest = int(arrays["row_sizes"].max(initial=0))
         arrays["sizes"] = np.array([n_features, largest], dtype=np.int64)
         return cls.from_arrays(arrays)
@@ -155,7 +165,7 @@ class InvertedIndex:
     @property
     def n_rows(self) -> int:
         """Number of training rows."""
-        return int(self.row_sizes.size)
+        return int(self.ends.size) - 1
 
     @property
     def n_features(self) -> int:
@@ -185,6 +195,15 @@ class InvertedIndex:
         return frozen(local)
 
     @cached_property
+    def split(self) -> Split:
+        """The arrays as the pruned kernel takes them."""
+        return Split(
+            Lists(self.starts, self.list_rows, self.list_units), self.row_sizes, self.local,
+            self.ends, self.ids, self.forward, self.bits.reshape(-1), self.bits.shape[1],
+            *self.lines,
+        )  # fmt: skip
+
+    @cached_property
     def inverted(self) -> Lists:
         """Inverted lists of all features, for the reference kernel; derived on first use."""
         if not self.frequent.size:
@@ -202,7 +221,7 @@ class InvertedIndex:
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Give back the rows the index was built from: indptr, indices and units."""
         indptr = np.zeros(self.n_rows + 1, dtype=np.int64)
-        np.cumsum(self.row_sizes, out=indptr[1:])
+        np.cumsum(self.row_sizes[: self.n_rows], out=indptr[1:])
         indices = np.empty(self.nnz, dtype=np.int32)
         units = np.empty(self.nnz, dtype=np.int32)
         cursor = np.zeros(self.n_rows, dtype=np.int32)
@@ -251,7 +270,7 @@ def _frequent_features(counts: np.ndarray, least: int) -> np.ndarray:
 
 def _bitmaps(n_features: int, n_rows: int) -> np.ndarray:
     """Empty bitmaps that start on a cache line."""
-    words = -(-n_rows // layout.BLOCK_ROWS) * (layout.BLOCK_ROWS // layout.WORD_ROWS)
+    words = -(-n_rows // STEP_ROWS) * STEP_WORDS
     memory = np.zeros(n_features * words + 8, dtype=np.uint64)
     skip = (-memory.ctypes.data // 8) % 8
     return memory[skip : skip + n_features * words].reshape(n_features, words)

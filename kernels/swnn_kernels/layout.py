@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS, bit_of, word_of
 from swnn_kernels.cache import inline, kernel
+from swnn_kernels.fixed_point import COS_SCALE
+from swnn_kernels.vectors import float_bits, half_to_float
 
-WORD_ROWS = 64
-BLOCK_ROWS = 512
-"""Bitmaps are padded to whole blocks: the kernel never looks at less than a cache line."""
+_SLOPES = (1.0, 2.2)  # of the two lines, in mean squares
+_EVERY_EIGHTH = np.uint64(0x0101010101010101)
 
 
 @kernel
@@ -41,20 +43,17 @@ def fill(indptr, indices, units, local, starts, rows, list_units, ends, ids, for
             else:
                 ids[at] = number
                 forward[at] = units[p]
-                bits[number, row // WORD_ROWS] |= np.uint64(1) << np.uint64(row % WORD_ROWS)
+                bits[number, word_of(row)] |= np.uint64(1) << bit_of(row)
                 at += 1
         ends[row + 1] = at
 
 
 @inline
-def _lowest_bit(word):  # type: ignore[no-untyped-def]
-    """Count the trailing zeros of a word that is not 0."""
+def _lowest_byte(word):  # type: ignore[no-untyped-def]
+    """Count the bytes of zeros below the lowest bit of a word that is not 0."""
     number = 0
     while not word & np.uint64(0xFF):
         word >>= np.uint64(8)
-        number += 8
-    while not word & np.uint64(1):
-        word >>= np.uint64(1)
         number += 1
     return number
 
@@ -71,16 +70,55 @@ def invert(starts, rows, units, numbers, ends, forward, bits, cursor, full, out_
             at += 1
         if numbers[feature] < 0:
             continue
-        for w in range(bits.shape[1]):
-            word = bits[numbers[feature], w]
-            while word:
-                row = w * WORD_ROWS + _lowest_bit(word)
-                word &= word - np.uint64(1)
-                out_rows[at] = row
-                out_units[at] = forward[ends[row] + cursor[row]]
-                cursor[row] += 1
-                at += 1
+        for step in range(bits.shape[1] // STEP_WORDS):
+            for eighth in range(8):  # bit 0 of every byte holds the first 64 rows of a step
+                for w in range(STEP_WORDS):
+                    word = bits[numbers[feature], step * STEP_WORDS + w]
+                    word = (word >> np.uint64(eighth)) & _EVERY_EIGHTH
+                    while word:
+                        row = step * 512 + eighth * 64 + w * 8 + _lowest_byte(word)
+                        word &= word - np.uint64(1)
+                        out_rows[at] = row
+                        out_units[at] = forward[ends[row] + cursor[row]]
+                        cursor[row] += 1
+                        at += 1
     full[starts.size - 1] = at
+
+
+@inline
+def _upper_half(value):  # type: ignore[no-untyped-def]
+    """Round a float up to the upper 16 bits of a float32."""
+    raised = np.float32(value * (1.0 + 2.0**-20))
+    return np.uint16((float_bits(raised) + np.uint32(0xFFFF)) >> np.uint32(16))
+
+
+@kernel
+def _bound_lines(ends, forward, slope, which, lines):  # type: ignore[no-untyped-def]
+    for row in range(ends.size - 1):
+        total = np.int64(0)
+        for p in range(ends[row], ends[row + 1]):
+            total += np.int64(forward[p]) * np.int64(forward[p])
+        size = max(1, ends[row + 1] - ends[row])
+        lines[which + 1, row] = _upper_half(slope * total * COS_SCALE / size)
+        b = np.float64(half_to_float(lines[which + 1, row]))
+        a = 0.0
+        for p in range(ends[row], ends[row + 1]):
+            a += max(0.0, np.int64(forward[p]) * np.int64(forward[p]) * COS_SCALE - b)
+        lines[which, row] = _upper_half(a)
+        lines[4, row] = _upper_half(total * COS_SCALE)
+
+
+def bound_lines(ends: np.ndarray, forward: np.ndarray) -> np.ndarray:
+    """Make a bound of every row on the mass of any c of its frequent values.
+
+    Any c of the squares x sum up to at most the sum of max(0, x - b), plus b * c, for any b. So
+    mass(c) <= min(a + b * c, a' + b' * c, cap); the five numbers are rounded up to 16 bits.
+    """
+    n_rows = ends.size - 1
+    lines = np.zeros((5, -(-n_rows // STEP_ROWS) * STEP_ROWS), dtype=np.uint16)
+    for which, slope in enumerate(_SLOPES):
+        _bound_lines(ends, forward, slope, 2 * which, lines)
+    return lines
 
 
 @kernel

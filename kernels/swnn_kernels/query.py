@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from swnn_kernels.budget import budget_search
 from swnn_kernels.cache import inline, kernel
+from swnn_kernels.dense import dense_search
 from swnn_kernels.fixed_point import unit_row
 from swnn_kernels.heap import sort_best_first
+from swnn_kernels.paths import after_sparse, wants_sparse
+from swnn_kernels.prepare import forget_query, split_query
 from swnn_kernels.reference import reference_search
+from swnn_kernels.sparse import sparse_search
 from swnn_kernels.vote import vote
 
 BAD_IDS = -1
@@ -70,25 +75,47 @@ def finish(work, labels, found, alpha, wants_labels, out_ids, out_values):  # ty
 
 
 @kernel
-def one_by_reference(  # type: ignore[no-untyped-def]
-    lists, row_sizes, labels, dead, work, indices, values, alpha, beta, wants_labels, ids, out
-):
-    """Answer one raw query; 0 or a negative fault."""
-    size = load_raw(work, indices, values, lists.starts.size - 1)
-    if size < 0:
-        return size
-    found = reference_search(lists, row_sizes, work, size, work.sims.size, beta, dead)
-    finish(work, labels, found, alpha, wants_labels, ids, out)
-    return 0
+def load_query(work, indices, values, n_features, indptr):  # type: ignore[no-untyped-def]
+    """Put one raw query into ``work``; ``indptr`` becomes its pointers. 0 or a negative fault."""
+    size = load_raw(work, indices, values, n_features)
+    indptr[0] = 0
+    indptr[1] = max(0, size)
+    return min(0, size)
 
 
 @kernel
-def many_by_reference(  # type: ignore[no-untyped-def]
-    lists, row_sizes, labels, dead, work, indptr, indices, units, first, last, alpha, beta,
+def answer_by_reference(  # type: ignore[no-untyped-def]
+    lists, row_sizes, n_rows, labels, dead, work, indptr, indices, units, first, last, alpha, beta,
     wants_labels, ids, out,
 ):  # fmt: skip
     """Answer the canonical queries first..last."""
     for q in range(first, last):
         size = load_units(work, indices, units, indptr[q], indptr[q + 1])
-        found = reference_search(lists, row_sizes, work, size, work.sims.size, beta, dead)
+        found = reference_search(lists, row_sizes, n_rows, work, size, work.sims.size, beta, dead)
+        finish(work, labels, found, alpha, wants_labels, ids[q], out[q])
+
+
+@kernel
+def answer_by_pruned(  # type: ignore[no-untyped-def]
+    split, labels, dead, work, scratch, indptr, indices, units, first, last, alpha, beta,
+    wants_labels, budget, might, ids, out,
+):  # fmt: skip
+    """Answer the canonical queries first..last; rows that a budget leaves open go to ``might``."""
+    n_neighbors = work.sims.size
+    for q in range(first, last):
+        size = load_units(work, indices, units, indptr[q], indptr[q + 1])
+        plan = split_query(split, work, scratch, size)
+        found, done, floor = np.int64(0), n_neighbors == 0, np.float32(0.0)
+        might[q] = 0
+        if budget >= 0 and not done:
+            found, might[q] = budget_search(
+                split, work, scratch, plan, size, n_neighbors, beta, dead, budget
+            )
+            done = True
+        if not done and wants_sparse(scratch, split.ends.size - 1, plan, size, beta):
+            found, done = sparse_search(split, work, scratch, plan, size, n_neighbors, beta, dead)
+            floor = after_sparse(work, scratch, found, done)
+        if not done:
+            found = dense_search(split, work, scratch, plan, size, n_neighbors, beta, dead, floor)
+        forget_query(scratch, plan[1])
         finish(work, labels, found, alpha, wants_labels, ids[q], out[q])

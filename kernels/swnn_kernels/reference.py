@@ -37,7 +37,7 @@ def accumulate_apart(lists, indices, units, size, dots, overlaps):  # type: igno
 
 @inline
 def reference_search(  # type: ignore[no-untyped-def]
-    lists, row_sizes, work, size, n_neighbors, beta, dead
+    lists, row_sizes, n_rows, work, size, n_neighbors, beta, dead
 ):
     """Fill the heap of ``work`` with the best rows of its query; their number."""
     found = 0
@@ -46,7 +46,7 @@ def reference_search(  # type: ignore[no-untyped-def]
         accumulate(lists, work.indices, work.units, size, work.acc)
     else:
         accumulate_apart(lists, work.indices, work.units, size, work.acc, work.overlaps)
-    for row in range(row_sizes.size):
+    for row in range(n_rows):
         value = work.acc[row]
         work.acc[row] = 0
         dot = value >> 16 if packed else value

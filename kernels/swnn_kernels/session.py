@@ -6,8 +6,16 @@ import numpy as np
 
 from swnn_kernels import query
 from swnn_kernels.index import InvertedIndex
+from swnn_kernels.methods import is_pruned
 from swnn_kernels.records import frozen
-from swnn_kernels.workspace import check_dead, check_labels, check_parameters, make_work
+from swnn_kernels.workspace import (
+    check_budget,
+    check_dead,
+    check_labels,
+    check_parameters,
+    make_scratch,
+    make_work,
+)
 
 _FAULTS = {
     query.BAD_IDS: "feature ids must be ascending, without repeats, and below {}",
@@ -29,9 +37,16 @@ class Session:
         The method's S, alpha and beta.
     method : {"auto", "reference", "pruned"}
         All return the same.
+    budget : int, optional
+        Complete at most so many rows for a query: faster, but not exact.
     dead : array of bool, optional
         Rows that must never be returned. The array is kept, not copied, if it is contiguous: rows
         may die while the session lives.
+
+    Attributes
+    ----------
+    might : int
+        With a budget: number of rows that could still beat the last neighbour of the last query.
 
     Examples
     --------
@@ -55,6 +70,7 @@ class Session:
         *,
         dead: np.ndarray | None = None,
         method: str = "auto",
+        budget: int | None = None,
     ) -> None:
         check_parameters(n_neighbors, alpha, beta, 1)
         self._index = index
@@ -63,13 +79,26 @@ class Session:
         self._n_neighbors = n_neighbors
         self._alpha = float(alpha)
         self._beta = float(beta)
-        self._most_labels = int(self._labels.ids.max(initial=-1)) + 1
+        self._method = method
+        self._budget = check_budget(budget)
+        self._might = np.zeros(1, dtype=np.int64)
         self._make_work(1, min(_SHORTEST_BUFFER, index.n_features))
 
     def _make_work(self, k: int, longest: int) -> None:
         self._k = k
         self._longest = longest
         self._work = make_work(self._index, self._n_neighbors, self._labels, k, longest)
+        self._indptr = np.zeros(2, dtype=np.int64)
+        # The batch kernels read a canonical query: here it is the buffer that load_query fills.
+        self._query = frozen(self._indptr), frozen(self._work.indices), frozen(self._work.units)
+        self._pruned = is_pruned(self._index, self._method, self._n_neighbors, longest)
+        if self._pruned:
+            self._scratch = make_scratch(self._index, longest)
+
+    @property
+    def might(self) -> int:
+        """Number of rows that could still beat the last neighbour of the last query."""
+        return int(self._might[0])
 
     def predict_one(
         self, indices: np.ndarray, values: np.ndarray, k: int
@@ -118,12 +147,20 @@ class Session:
             self._make_work(max(size if wants_labels else 1, self._k), longest)
         if indices.size > self._longest:
             raise ValueError(_FAULTS[query.BAD_IDS].format(self._index.n_features))
-        ids = np.empty(size, dtype=np.int64)
-        out = np.empty(size)
-        fault = query.one_by_reference(
-            self._index.inverted, self._index.row_sizes, self._labels, self._dead, self._work,
-            indices, values, self._alpha, self._beta, wants_labels, ids, out,
-        )  # fmt: skip
+        fault = query.load_query(self._work, indices, values, self._index.n_features, self._indptr)
         if fault < 0:
             raise ValueError(_FAULTS[fault].format(self._index.n_features))
-        return ids, out
+        ids = np.empty((1, size), dtype=np.int64)
+        out = np.empty((1, size))
+        parameters = self._alpha, self._beta, wants_labels
+        if self._pruned:
+            query.answer_by_pruned(
+                self._index.split, self._labels, self._dead, self._work, self._scratch,
+                *self._query, 0, 1, *parameters, self._budget, self._might, ids, out,
+            )  # fmt: skip
+        else:
+            query.answer_by_reference(
+                self._index.inverted, self._index.row_sizes, self._index.n_rows, self._labels,
+                self._dead, self._work, *self._query, 0, 1, *parameters, ids, out,
+            )  # fmt: skip
+        return ids[0], out[0]

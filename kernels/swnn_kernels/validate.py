@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swnn_kernels import layout
+from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS, bit_of, word_of
 from swnn_kernels.cache import kernel
 from swnn_kernels.fixed_point import FRACTION_BITS
+from swnn_kernels.layout import bound_lines
 
 if TYPE_CHECKING:
     from swnn_kernels.index import InvertedIndex
@@ -37,8 +38,7 @@ def _forward_matches_bits(ends, ids, bits, row_sizes, rare):  # type: ignore[no-
         if row_sizes[row] != rare[row] + ends[row + 1] - ends[row]:
             return False
         for p in range(ends[row], ends[row + 1]):
-            word = bits[ids[p], row // layout.WORD_ROWS]
-            if not (word >> np.uint64(row % layout.WORD_ROWS)) & np.uint64(1):
+            if not (bits[ids[p], word_of(row)] >> bit_of(row)) & np.uint64(1):
                 return False
     for number in range(bits.shape[0]):
         for w in range(bits.shape[1]):
@@ -75,14 +75,16 @@ def check_rows(
 def check_arrays(index: InvertedIndex) -> None:
     """Raise ValueError unless the arrays of an index fit together."""
     n_rows, n_features = index.n_rows, index.n_features
-    blocks = -(-n_rows // layout.BLOCK_ROWS) * (layout.BLOCK_ROWS // layout.WORD_ROWS)
+    steps = -(-n_rows // STEP_ROWS)
     n_frequent = index.frequent.size
     shapes_fit = (
         index.sizes.shape == (2,)
         and index.starts.shape == (n_features + 1,)
         and index.ends.shape == (n_rows + 1,)
-        and index.bits.shape == (n_frequent, blocks)
-        and n_frequent <= 2**16
+        and index.bits.shape == (n_frequent, steps * STEP_WORDS)
+        and index.row_sizes.shape == (steps * STEP_ROWS,)
+        and index.lines.shape == (5, steps * STEP_ROWS)
+        and n_frequent < 2**16
     )
     if not shapes_fit:
         raise ValueError("index: the shapes of its arrays do not fit together")
@@ -93,7 +95,10 @@ def check_arrays(index: InvertedIndex) -> None:
     check_rows(index.ends, index.ids, index.forward, n_frequent, "forward rows")
     if np.any(index.starts[frequent] != index.starts[frequent + 1]):
         raise ValueError("index: a frequent feature has a list too")
+    if not np.array_equal(index.lines, bound_lines(index.ends, index.forward)):
+        raise ValueError("index: the bounds of the rows do not fit the forward rows")
     rare = np.bincount(index.list_rows, minlength=n_rows)
     matches = _forward_matches_bits(index.ends, index.ids, index.bits, index.row_sizes, rare)
+    matches &= not index.row_sizes[n_rows:].any()
     if not matches or index.sizes[1] != index.row_sizes.max(initial=0):
         raise ValueError("index: bitmaps, forward rows and row sizes contradict each other")

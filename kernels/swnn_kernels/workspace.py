@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from swnn_kernels.bitslice import PLANES, STEP_WORDS
+from swnn_kernels.bounds import CHUNK, LANES
+from swnn_kernels.completion import BUCKETS, PENDING
 from swnn_kernels.index import InvertedIndex
-from swnn_kernels.records import Labels, Work, frozen
+from swnn_kernels.prepare import SIGNIFICANT
+from swnn_kernels.records import Labels, Scratch, Work, frozen
 from swnn_kernels.reference import PACK
 from swnn_kernels.validate import check_indptr
 
@@ -43,6 +47,15 @@ def check_parameters(n_neighbors: int, alpha: float, beta: float, k: int) -> Non
         raise ValueError(f"alpha and beta must be finite and >= 0, got {alpha} and {beta}")
 
 
+def check_budget(budget: int | None) -> int:
+    """Get a budget as kernels take it: -1 for none."""
+    if budget is None:
+        return -1
+    if budget < 1:
+        raise ValueError(f"budget must be at least 1, got {budget}")
+    return int(budget)
+
+
 def _power_of_two(least: int) -> int:
     return 1 << max(1, (least - 1).bit_length())
 
@@ -59,7 +72,7 @@ def make_work(index: InvertedIndex, n_neighbors: int, labels: Labels, k: int, lo
         values=np.empty(longest),
         indices=np.empty(longest, dtype=np.int32),
         units=np.empty(longest, dtype=np.int32),
-        acc=np.zeros(n_rows, dtype=np.int64),
+        acc=np.zeros(max(n_rows, CHUNK), dtype=np.int64),
         overlaps=np.zeros(n_rows if wide else 0, dtype=np.int32),
         sims=np.empty(found),
         rows=np.empty(found, dtype=np.int64),
@@ -67,4 +80,41 @@ def make_work(index: InvertedIndex, n_neighbors: int, labels: Labels, k: int, lo
         sums=np.empty(slots, dtype=np.int64),
         best_sums=np.empty(min(k, most), dtype=np.int64),
         best_labels=np.empty(min(k, most), dtype=np.int64),
+    )
+
+
+def make_scratch(index: InvertedIndex, longest: int) -> Scratch:
+    """Buffers of the pruned kernel for queries of at most ``longest`` features."""
+
+    def integers(size: int) -> np.ndarray:
+        return np.zeros(size, dtype=np.int64)
+
+    room = longest // 4 + 32
+    return Scratch(
+        table=np.zeros(index.frequent.size, dtype=np.int32),
+        member=np.zeros(index.frequent.size, dtype=np.uint8),
+        rare=integers(longest + 1),
+        rare_ends=integers(longest + 1),
+        rare_weights=integers(longest + 1),
+        numbers=integers(longest),
+        weights=integers(longest),
+        count_offsets=integers(longest),
+        count_starts=integers(PLANES + 1),
+        mass_offsets=integers(longest * SIGNIFICANT),
+        mass_starts=integers(PLANES + 1),
+        cursors=integers(PLANES),
+        planes=np.zeros(PLANES * STEP_WORDS, dtype=np.uint64),
+        queue=np.zeros(4 * room * STEP_WORDS, dtype=np.uint64),
+        slots=np.arange(room, dtype=np.int64) * STEP_WORDS,
+        sums=np.zeros(4 * CHUNK, dtype=np.uint8),
+        uppers=np.zeros(CHUNK, dtype=np.float32),
+        groups=np.zeros(CHUNK // LANES, dtype=np.float32),
+        histogram=np.zeros(BUCKETS, dtype=np.int32),
+        order=np.zeros(PENDING, dtype=np.int32),
+        rows=integers(PENDING),
+        overlaps=integers(PENDING),
+        accs=integers(PENDING),
+        bounds=np.zeros(PENDING, dtype=np.float32),
+        touched=np.zeros(index.n_rows, dtype=np.uint32),
+        tally=integers(4),
     )

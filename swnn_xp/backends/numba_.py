@@ -22,13 +22,21 @@ class NumbaIndex(Index):
         self._n_jobs = n_jobs
 
     @classmethod
-    def build(cls, rows: UnitRows, *, memory_budget: int, n_jobs: int = 1) -> NumbaIndex:
+    def build(
+        cls, rows: UnitRows, *, memory_budget: int, n_jobs: int = 1, device: Any = None
+    ) -> NumbaIndex:
         """Prepare an index over the rows."""
         return cls(InvertedIndex.build(*rows), memory_budget, n_jobs)
 
     @classmethod
     def from_arrays(
-        cls, arrays: dict[str, Any], n_features: int, *, memory_budget: int, n_jobs: int = 1
+        cls,
+        arrays: dict[str, Any],
+        n_features: int,
+        *,
+        memory_budget: int,
+        n_jobs: int = 1,
+        device: Any = None,
     ) -> NumbaIndex:
         """Make the index again out of ``arrays()``, without copying them."""
         return cls(InvertedIndex.from_arrays(arrays), memory_budget, n_jobs)

@@ -41,13 +41,21 @@ class NumpyIndex(Index):
         self._shard_rows = step
 
     @classmethod
-    def build(cls, rows: UnitRows, *, memory_budget: int, n_jobs: int = 1) -> NumpyIndex:
+    def build(
+        cls, rows: UnitRows, *, memory_budget: int, n_jobs: int = 1, device: Any = None
+    ) -> NumpyIndex:
         """Prepare an index over the rows."""
         return cls(rows, memory_budget)
 
     @classmethod
     def from_arrays(
-        cls, arrays: dict[str, Any], n_features: int, *, memory_budget: int, n_jobs: int = 1
+        cls,
+        arrays: dict[str, Any],
+        n_features: int,
+        *,
+        memory_budget: int,
+        n_jobs: int = 1,
+        device: Any = None,
     ) -> NumpyIndex:
         """Make the index again out of ``arrays()``."""
         return cls(

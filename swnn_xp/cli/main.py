@@ -27,7 +27,17 @@ first steps:
 
 def make_parser() -> argparse.ArgumentParser:
     """Make the parser of the whole command line."""
-    from swnn_xp.cli import demo, evaluate, explain, fit, predict, summarize
+    from swnn_xp.cli import (
+        backends,
+        demo,
+        evaluate,
+        explain,
+        fit,
+        gpu_check,
+        predict,
+        score,
+        summarize,
+    )
 
     parser = argparse.ArgumentParser(
         prog="swnn",
@@ -37,7 +47,17 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"swnn_xp {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (demo, summarize, fit, predict, evaluate, explain):
+    for command in (
+        demo,
+        summarize,
+        fit,
+        predict,
+        score,
+        evaluate,
+        explain,
+        backends,
+        gpu_check,
+    ):
         command.add_parser(commands)
     return parser
 
@@ -46,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code (2 for bad input)."""
     args = make_parser().parse_args(argv)
     try:
-        args.run(args)
+        status = args.run(args)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader (head, less) has seen enough. Nothing can be flushed to it at exit either.
@@ -61,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("swnn: stopped", file=sys.stderr)
         return 130
-    return 0
+    return status or 0
 
 
 def _complain(what: str) -> int:

@@ -1,12 +1,12 @@
 """How many entries each row and each column of a twin gets.
 
 A sequence of whole numbers is drawn up from its five-number summary: straight lines to the median,
-a geometric line to the third quartile, then a Zipf-like tail up to the maximum, bent until the
-mean is right.
+a geometric line to the third quartile, then a tail up to the maximum, bent until the mean is right.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,29 @@ import numpy as np
 from ._paper import Summary
 
 
-def degree_sequence(summary: Summary, n: int, total: float) -> Any:
+def column_tail(rank: Any, last: int, low: float, high: float, bend: float) -> Any:
+    """Zipf-Mandelbrot: high at rank 1, low at the last, flat among the first `bend` ranks.
+
+    Word counts of real text bend like this. A tail like `row_tail` has the same summary, but too
+    few very frequent words, and with them a query would touch too few postings.
+    """
+    shift = bend - 0.999
+    slope = np.log(high / low) / np.log((last + shift) / (1 + shift))
+    return high * ((1 + shift) / (rank + shift)) ** slope
+
+
+def row_tail(rank: Any, last: int, low: float, high: float, bend: float) -> Any:
+    """Zipf's straight line in logarithms, bent to a power: reaches means close to `high` too."""
+    height = 1 - np.log(rank) / np.log(max(last, 2))
+    return low * (high / low) ** (height ** (1 / bend))
+
+
+def degree_sequence(
+    summary: Summary,
+    n: int,
+    total: float,
+    tail: Callable[[Any, int, float, float, float], Any],
+) -> Any:
     """Whole numbers, ascending, with the given summary and about the given sum.
 
     Parameters
@@ -24,8 +46,9 @@ def degree_sequence(summary: Summary, n: int, total: float) -> Any:
     n : int
         How many numbers.
     total : float
-        The sum to come near to; missed only where no tail between the third quartile and the
-        maximum has it.
+        The sum to come near to; missed only where no tail has it.
+    tail : function
+        `column_tail` or `row_tail`; greater the greater its last argument.
 
     Returns
     -------
@@ -38,18 +61,19 @@ def degree_sequence(summary: Summary, n: int, total: float) -> Any:
     upper = (u > 0.5) & (u <= 0.75)
     body[upper] = q2 * (q3 / q2) ** ((u[upper] - 0.5) / 0.25)
     values = np.rint(body).astype(np.int64)
-    tail = int((u > 0.75).sum())
-    rank = np.arange(tail, 0, -1)
-    height = 1 - np.log(rank) / np.log(max(tail, 2))  # 0 at the quartile, 1 at the maximum
-    head = values[: n - tail].sum()
-    soft, hard = 1e-3, 1e3  # exponents: all at the maximum, all at the quartile
+    in_tail = u > 0.75
+    last = int(in_tail.sum())
+    below = int(values[~in_tail].sum())
+    # the sum is estimated from a few thousand ranks, each standing for those around it
+    some = np.unique(np.rint(np.geomspace(1, max(last, 1), 4000)))
+    edges = np.concatenate([[0.5], (some[1:] + some[:-1]) / 2, [last + 0.5]])
+    least, most = -7.0, np.log(10.0 * n)
     for _ in range(60):
-        bend = np.sqrt(soft * hard)
-        values[n - tail :] = np.rint(q3 * (high / q3) ** (height**bend))
-        if head + values[n - tail :].sum() > total:
-            soft = bend
-        else:
-            hard = bend
+        middle = (least + most) / 2
+        estimate = (tail(some, last, q3, high, np.exp(middle)) * np.diff(edges)).sum()
+        least, most = (least, middle) if below + estimate > total else (middle, most)
+    rank = np.arange(last, 0, -1)
+    values[in_tail] = np.rint(tail(rank, last, q3, high, np.exp(middle)))
     return values
 
 
@@ -67,8 +91,11 @@ def sample(lengths: Any, n: int) -> Any:
 
 
 def with_total(counts: Any, total: int, limit: int) -> Any:
-    """Change the larger counts a little so that they sum up to `total`, each within 1 to `limit`."""
-    counts = np.clip(counts, 1, limit)
+    """Change ascending counts, large ones more, to sum up to `total`, each within 1 to `limit`.
+
+    If there are more counts than `total`, only the largest are kept.
+    """
+    counts = np.clip(counts[max(0, len(counts) - total) :], 1, limit)
     for _ in range(100):
         missing = total - int(counts.sum())
         if missing == 0:

@@ -9,6 +9,7 @@ A 64-bit word holds an entry: its place, or later its row, in the upper half, an
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _CHUNK = 1 << 22
 _ROUNDS = 40
+_NEAR = 300  # rows; nearer ones often have the column already
 
 
 class RowPlaces(NamedTuple):
@@ -79,10 +81,12 @@ def match(
 
 def _entries(counts: Any) -> Iterator[tuple[slice, Any, Any]]:
     """Entries in chunks: their place in the whole, whose they are, and the how-manieth of it."""
+    if counts.sum() == 0:
+        return
     ends = np.cumsum(counts)
     cut = np.searchsorted(ends, np.arange(_CHUNK, ends[-1] + _CHUNK, _CHUNK))
     bounds = np.unique(np.concatenate([[0], cut, [len(counts)]]))
-    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+    for first, last in pairwise(bounds):
         own = counts[first:last]
         start = int(ends[first] - counts[first])
         ids = np.repeat(np.arange(first, last), own)
@@ -96,31 +100,43 @@ def _word(place: Any, ids: Any) -> Any:
 
 
 def _separate(pairs: Any, lengths: Any, rng: np.random.Generator) -> Any:
-    """Resolve pairs that occur twice by swapping columns with nearby entries; drop what is left."""
-    if len(pairs) == 0:
-        return pairs
+    """Resolve pairs that occur twice by swapping columns with other entries; drop what is left."""
     starts = np.cumsum(lengths) - lengths
-    near = 8 * len(pairs) / len(lengths)
+    near = _NEAR * len(pairs) / len(lengths)
     twice = np.flatnonzero(pairs[1:] == pairs[:-1]) + 1
     for turn in range(_ROUNDS):
         if len(twice) == 0:
             break
         far = np.maximum(near, 2 * lengths[_row(pairs[twice])]) * 1.5**turn
-        far = np.minimum(far, len(pairs) / 2)
-        other = (twice + np.rint(far * rng.uniform(-1, 1, len(twice))).astype(np.int64)) % len(pairs)
-        other, first = np.unique(other, return_index=True)
-        free = ~np.isin(other, twice, assume_unique=True)
-        one, other = twice[first[free]], other[free]
+        far = np.minimum(far, len(pairs) / 2) * rng.uniform(-1, 1, (2, len(twice)))
+        others = (twice + np.rint(far).astype(np.int64)) % len(pairs)
+        # of two, the rarer column (columns ascend by count): a long row has the common ones
+        rarer = (pairs[others[0]] & _LOW) < (pairs[others[1]] & _LOW)
+        one, other = _distinct(twice, np.where(rarer, others[0], others[1]))
         swap = (pairs[one] ^ pairs[other]) & _LOW
         pairs[one] ^= swap
         pairs[other] ^= swap
-        touched = np.unique(_row(pairs[np.concatenate([twice, other])]))
+        touched = np.zeros(len(lengths), dtype=bool)
+        touched[_row(pairs[twice])] = True
+        touched[_row(pairs[other])] = True
         own = lengths[touched]
         where = np.arange(own.sum()) + np.repeat(starts[touched] - (np.cumsum(own) - own), own)
-        part = np.sort(pairs[where])
+        part = pairs[where]
+        part.sort()
         pairs[where] = part
         twice = where[1:][part[1:] == part[:-1]]
     return np.delete(pairs, twice) if len(twice) else pairs
+
+
+def _distinct(one: Any, other: Any) -> tuple[Any, Any]:
+    """Those couples of positions of which the second is in no other couple."""
+    words = (other.astype(np.uint64) << _HALF) | np.arange(len(one), dtype=np.uint64)
+    words.sort()
+    other, couple = _row(words), (words & _LOW).astype(np.int64)
+    good = np.diff(other, prepend=-1) > 0
+    at = np.minimum(np.searchsorted(one, other), len(one) - 1)
+    good &= one[at] != other
+    return one[couple[good]], other[good]
 
 
 def _row(pairs: Any) -> Any:

@@ -9,7 +9,8 @@ import numpy as np
 from ._matching import GOLDEN, ColumnPlaces, RowPlaces
 
 _FAMILIES = np.array([1, 1, 2, 1, 1, 3, 1, 2, 1, 1, 1, 6])  # sizes of groups of near-duplicates
-_BURST = 8  # a column offers so many entries at one spot, enough for a family
+_BURST = 4  # a column offers so many entries at one spot, enough for most families
+_SPAN = 10  # a row of mean length asks within so many rows: well above _BURST, see row_places
 _PLASTIC = (0.7548776662466927, 0.5698402909980532)  # for pairs of evenly spread sequences
 
 
@@ -35,15 +36,20 @@ def lay_out(n_features: Any, n_labels: Any, shift: float) -> Layout:
     return Layout(family[order], n_features[order], labels[order])
 
 
-def row_places(family: Any, lengths: Any, span: int) -> RowPlaces:
-    """Places around which rows ask: `span` rows wide, or wider for long rows."""
+def row_places(family: Any, lengths: Any) -> RowPlaces:
+    """Places around which rows ask, over a wider stretch the longer they are.
+
+    Then a row's entries lie about _SPAN entries of others apart, so that it seldom meets one burst
+    of a column twice; and bursts of a column are at least as far apart.
+    """
     n = len(lengths)
     first = np.flatnonzero(np.diff(family, prepend=-1))
     size = np.diff(first, append=n)
     own = family[first]
     place = (first + size / 2) / n
     second = (place + own * np.sqrt(2)) % 1
-    reach = np.minimum(0.5, np.maximum(span, lengths[first] / 4) / n)
+    relative = np.maximum(1, lengths[first] / max(lengths.mean(), 1))
+    reach = np.minimum(0.5, _SPAN / n * relative)
     phase = (own * _PLASTIC[1]) % 1
     return RowPlaces(*(np.repeat(of_family, size) for of_family in (place, second, reach, phase)))
 
@@ -51,6 +57,6 @@ def row_places(family: Any, lengths: Any, span: int) -> RowPlaces:
 def column_places(counts: Any, n_rows: int, stray: int, shift: float) -> ColumnPlaces:
     """Places of columns; each `stray`-th one and the very common ones occur everywhere."""
     k = np.arange(len(counts))
-    density = 0.3 + 0.5 * ((k * _PLASTIC[0]) % 1)  # share of the rows around that have the column
+    density = 0.15 + 0.3 * ((k * _PLASTIC[0]) % 1)  # share of the rows around that have the column
     width = np.where(k % stray == stray - 1, 1, np.minimum(1, counts / (density * n_rows)))
     return ColumnPlaces((k * GOLDEN + shift) % 1, width, _BURST)

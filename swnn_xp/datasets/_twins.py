@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._dataset import Dataset
-from ._degrees import degree_sequence, sample, thin, with_total
+from ._degrees import column_tail, degree_sequence, row_tail, sample, thin, with_total
 from ._matching import match
 from ._paper import PAPER_SUMMARIES
 from ._places import column_places, lay_out, row_places
@@ -20,9 +20,9 @@ def make_twin(name: str, scale: float = 1.0, seed: int = 0) -> Dataset:
 
     At scale 1 the training rows have the paper's five-number summaries and means: occurrences of
     labels and features, labels and features a row. Rows have topics: rows of like topics share
-    features and labels, four in ten rows have near-duplicates, and common words occur everywhere.
-    Values are like tf-idf. Labels can be learnt from neighbours, but how well says nothing of the
-    real data.
+    features and labels, some more so (families of two to six rows), and common words occur
+    everywhere. A quarter of the test rows are near-duplicates of a training row. Values are like
+    tf-idf. Labels can be learnt from neighbours, but how well says nothing of the real data.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def make_twin(name: str, scale: float = 1.0, seed: int = 0) -> Dataset:
     rng = np.random.default_rng(seed)
     full = _full_size(published)
     n_train, n_test = (max(1, round(n * scale)) for n in (published.n_train, published.n_test))
-    words, tags = (thin(counts, scale, rng) for counts in full[2:])
+    words, tags = (thin(counts, n_train / published.n_train, rng) for counts in full[2:])
     layout = lay_out(
         sample(np.minimum(full[0], max(1, len(words) // 2)), n_train),
         sample(np.minimum(full[1], max(1, len(tags) // 2)), n_train),
@@ -66,9 +66,9 @@ def make_twin(name: str, scale: float = 1.0, seed: int = 0) -> Dataset:
     ids = rng.permutation(n_train), rng.permutation(n_test)
     width = 0 if scale < 1 else published.n_features or 0
     family = layout.family
-    X = _split(layout.n_features, family, words, width, (8, 8), test, ids, rng)
+    X = _split(layout.n_features, family, words, width, 8, test, ids, rng)
     width = 0 if scale < 1 else published.n_labels
-    Y = _split(layout.n_labels, family, tags, width, (2, 20), test, ids, rng)
+    Y = _split(layout.n_labels, family, tags, width, 20, test, ids, rng)
     families = np.empty_like(family), np.empty(n_test, dtype=family.dtype)
     families[0][ids[0]] = family
     families[1][ids[1]] = family[test.model]
@@ -90,8 +90,10 @@ def _full_size(published: Published) -> tuple[Any, Any, Any, Any]:
     """Features and labels a row, occurrences of features and labels, each ascending, at scale 1."""
     paper = PAPER_SUMMARIES[published.name]
     n = published.n_train
-    n_features = degree_sequence(paper.features_per_row, n, n * paper.features_per_row.mean)
-    n_labels = degree_sequence(paper.labels_per_row, n, n * published.labels_per_point)
+    n_features = degree_sequence(
+        paper.features_per_row, n, n * paper.features_per_row.mean, row_tail
+    )
+    n_labels = degree_sequence(paper.labels_per_row, n, n * published.labels_per_point, row_tail)
     entries, pairs = int(n_features.sum()), int(n_labels.sum())
     # Some features occur in test rows only: the paper's mean is over those of the training rows.
     occurring = round(entries / paper.feature_occurrences.mean)
@@ -99,8 +101,8 @@ def _full_size(published: Published) -> tuple[Any, Any, Any, Any]:
     return (
         n_features,
         n_labels,
-        degree_sequence(paper.feature_occurrences, d, entries),
-        degree_sequence(paper.label_occurrences, published.n_labels, pairs),
+        degree_sequence(paper.feature_occurrences, d, entries, column_tail),
+        degree_sequence(paper.label_occurrences, published.n_labels, pairs, column_tail),
     )
 
 
@@ -109,20 +111,19 @@ def _split(
     family: Any,
     counts: Any,
     n_columns: int,
-    looseness: tuple[int, int],
+    stray: int,
     test: TestRows,
     row_ids: tuple[Any, Any],
     rng: np.random.Generator,
 ) -> tuple[Any, Any]:
     """Train and test rows of 0/1 for one kind of column, features or labels.
 
-    `looseness` is how many rows around its place a row takes columns from, and which of the
-    columns, every how-manieth, belong to no topic.
+    Each `stray`-th column belongs to no topic.
     """
     n_rows = len(lengths)
     counts = with_total(counts, int(lengths.sum()), n_rows)
-    columns = column_places(counts, n_rows, looseness[1], rng.random())
-    train = match(lengths, row_places(family, lengths, looseness[0]), counts, columns, rng)
+    columns = column_places(counts, n_rows, stray, rng.random())
+    train = match(lengths, row_places(family, lengths), counts, columns, rng)
     drawn = resample(train, n_rows, test, rng)
     column_ids = rng.permutation(max(n_columns, len(counts)))
     return binary_rows(train, row_ids[0], column_ids), binary_rows(drawn, row_ids[1], column_ids)

@@ -76,9 +76,7 @@ def test_plain_files_of_another_set_are_not_taken(tmp_path: Path) -> None:
     assert find_files("AmazonCat-13K", tmp_path) is None
 
 
-def test_load_reads_compares_and_names(
-    tmp_path: Path, reader: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_load_reads_compares_and_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "wiki10"
     folder.mkdir()
     (folder / "train.txt.xz").write_bytes(lzma.compress(TRAIN.encode()))
@@ -104,7 +102,7 @@ def test_load_reads_compares_and_names(
     assert "7 differences" in repr(data)
 
 
-def test_an_unregistered_folder_loads_and_counts_are_weighted(tmp_path: Path, reader: None) -> None:
+def test_an_unregistered_folder_loads_and_counts_are_weighted(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "train.txt").write_text(TRAIN)
@@ -120,7 +118,7 @@ def test_an_unregistered_folder_loads_and_counts_are_weighted(tmp_path: Path, re
         datasets.load("mine", root=tmp_path, weighting="tfidf")
 
 
-def test_splits_are_columns_counted_from_one(tmp_path: Path, reader: None) -> None:
+def test_splits_are_columns_counted_from_one(tmp_path: Path) -> None:
     (tmp_path / "Bibtex_data.txt").write_text(TRAIN)
     (tmp_path / "bibtex_trSplit.txt").write_text("1 3\n2 1\n")
     with gzip.open(tmp_path / "bibtex_tstSplit.txt.gz", "wt") as file:
@@ -152,7 +150,7 @@ def test_a_missing_set_says_where_to_get_it(
     assert datasets.available() == ["debtags"]
 
 
-def test_real_files_agree_with_their_figures(reader: None) -> None:
+def test_real_files_agree_with_their_figures() -> None:
     root = Path(__file__).parents[3] / "shared" / "data"
     if not root.is_dir():
         pytest.skip("shared/data is not beside the project")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kernels import oracle
 from swnn_kernels import InvertedIndex, Session, normalise, rank, search
 
-METHODS = ("reference", "auto")
+METHODS = ("reference", "pruned", "auto")
 CUTS = ({"frequent": 2.0}, {"frequent": 0.2, "fewest": 2}, {"frequent": 0.0, "fewest": 1})
 
 

@@ -1,0 +1,158 @@
+"""Latency of one query on one thread, as a ratio to the paper's loop in C, in one run.
+
+CPU time of the thread, the best of five rounds for each query. `make bench-latency`, or with names
+of data sets (folders under ../shared/data, twins as twin:NAME:SCALE) and `--queries N`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+from paper_loop import PaperLoop
+
+from swnn_kernels import InvertedIndex, Session, normalise, rank
+
+SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en")
+TWINS = ("twin:Wiki10-31K:1", "twin:Amazon-670K:1")
+GROWTH = tuple(f"twin:Amazon-670K:{rows / 490_449:.4f}" for rows in (50_000, 100_000, 200_000))
+BUDGETS = (30, 60, 100, 200)
+ROUNDS = 5
+
+
+def load(name):
+    from swnn_xp import datasets
+
+    if name.startswith("twin:"):
+        _, twin, scale = name.split(":")
+        return datasets.make_twin(twin, scale=float(scale), seed=0)
+    return datasets.load(name, root=Path(__file__).resolve().parents[3] / "shared" / "data")
+
+
+def canonical(matrix):
+    """Arrays indptr, indices, float64 values and units of a scipy matrix."""
+    matrix = matrix.copy()
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    indptr = matrix.indptr.astype(np.int64)
+    values = matrix.data.astype(np.float64)
+    return (
+        indptr,
+        matrix.indices.astype(np.int32),
+        values,
+        normalise(indptr, matrix.indices, values),
+    )
+
+
+def best_times(answer, n_queries):
+    """Best CPU time of each query in microseconds."""
+    best = np.full(n_queries, np.inf)
+    for _ in range(ROUNDS):
+        for q in range(n_queries):
+            start = time.thread_time_ns()
+            answer(q)
+            best[q] = min(best[q], time.thread_time_ns() - start)
+    return best / 1e3
+
+
+class Problem:
+    """A data set, its index and the queries that are timed."""
+
+    def __init__(self, name, n_queries):
+        data = load(name)
+        self.name = name
+        indptr, indices, _, units = canonical(data.X_train)
+        self.index = InvertedIndex.build(indptr, indices, units, data.X_train.shape[1])
+        self.labels = data.Y_train.indptr.astype(np.int64), data.Y_train.indices.astype(np.int32)
+        self.test = canonical(data.X_test)
+        self.truth = data.Y_test.tocsr()
+        starts, features, values, units = self.test
+        self.n_queries = min(n_queries, starts.size - 1)
+        cuts = [slice(starts[q], starts[q + 1]) for q in range(self.n_queries)]
+        self.raw = [(features[c].astype(np.int64), values[c]) for c in cuts]
+        self.unit = [(features[c], (units[c] * 2.0**-23).astype(np.float32)) for c in cuts]
+        counts = np.diff(self.index.inverted.starts)
+        self.postings = np.mean([counts[features[c]].sum() for c in cuts])
+
+    def paper(self, n_neighbors, beta):
+        loop = PaperLoop(self.index, n_neighbors, beta)
+        return best_times(lambda q: loop.search(*self.unit[q]), self.n_queries)
+
+    def session(self, n_neighbors, beta, **options):
+        session = Session(self.index, *self.labels, n_neighbors, 1.0, beta, **options)
+        session.kneighbors_one(*self.raw[0])
+        if hasattr(session, "_scratch"):
+            session._scratch.tally[:3] = 0
+        times = best_times(lambda q: session.kneighbors_one(*self.raw[q]), self.n_queries)
+        tally = np.zeros(4)
+        if hasattr(session, "_scratch"):
+            tally = session._scratch.tally / (ROUNDS * self.n_queries)
+        return times, tally
+
+
+def report(problem):
+    """Print a line for every setting; the mean time at S=25, beta=1."""
+    index = problem.index
+    size = f"{index.nbytes / max(1, index.nnz):.2f} bytes/non-zero"
+    print(f"\n{problem.name}: {index.n_rows} rows, {problem.postings:.0f} postings a query, {size}")
+    print("  S beta  paper ms  here ms  ratio  postings read  rows completed  p99/mean")
+    first = None
+    for n_neighbors in (25, 75):
+        for beta in (1.0, 0.0):
+            paper = problem.paper(n_neighbors, beta)
+            here, tally = problem.session(n_neighbors, beta)
+            first = here.mean() if first is None else first
+            print(
+                f" {n_neighbors:2d} {beta:4.0f} {paper.mean() / 1e3:9.4f} {here.mean() / 1e3:8.4f}"
+                f" {paper.mean() / here.mean():6.2f} {tally[0] / max(1, problem.postings):14.1%}"
+                f" {tally[2]:15.1f} {np.percentile(here, 99) / here.mean():9.2f}",
+                flush=True,
+            )
+    return first
+
+
+def precision(problem, budget):
+    """P@1, 3, 5 over the whole test set in percent."""
+    starts, features, _, units = problem.test
+    labels, _ = rank(
+        problem.index, *problem.labels, starts, features, units, 25, 1.0, 1.0, 5, budget=budget
+    )
+    truth = problem.truth
+    hits = np.zeros(labels.shape)
+    for q in range(labels.shape[0]):
+        hits[q] = np.isin(labels[q], truth.indices[truth.indptr[q] : truth.indptr[q + 1]])
+    return [100 * hits[:, :k].sum(axis=1).mean() / k for k in (1, 3, 5)]
+
+
+def report_budgets(problem):
+    paper = problem.paper(25, 1.0).mean()
+    exact = precision(problem, None)
+    print(f"\n{problem.name}, S=25, beta=1, exact P@1,3,5 " + " ".join(f"{p:.2f}" for p in exact))
+    for budget in BUDGETS:
+        times, _ = problem.session(25, 1.0, budget=budget)
+        values = " ".join(f"{p:.2f}" for p in precision(problem, budget))
+        print(f"  budget {budget:4d}: ratio {paper / times.mean():5.1f}, P@1,3,5 {values}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=[*SETS, *TWINS])
+    parser.add_argument("--queries", type=int, default=500)
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        problem = Problem(name, arguments.queries)
+        report(problem)
+        if name == "eurlex57k":
+            report_budgets(problem)
+    if arguments.names == [*SETS, *TWINS]:
+        grown = [Problem(name, arguments.queries) for name in (*GROWTH, TWINS[1])]
+        rows = [problem.index.n_rows for problem in grown]
+        times = [problem.session(25, 1.0)[0].mean() for problem in grown]
+        slope = np.polyfit(np.log(rows), np.log(times), 1)[0]
+        print(f"\ncost of a query grows as n**{slope:.2f}: ", dict(zip(rows, times, strict=True)))
+
+
+if __name__ == "__main__":
+    main()

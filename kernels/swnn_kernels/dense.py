@@ -1,0 +1,208 @@
+"""The pruned kernel for queries that touch most rows: bounds for all rows, few completions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS, to_bytes, weighted_sum
+from swnn_kernels.bounds import CHUNK, LANES, passing, store_uppers, upper_of_row
+from swnn_kernels.cache import inline, routine
+from swnn_kernels.completion import (
+    PENDING,
+    complete_all,
+    complete_best,
+    cut_value,
+    nth_largest,
+    threshold,
+)
+from swnn_kernels.prepare import plan_sums
+from swnn_kernels.vectors import at_least, larger, load_floats, prefetch, splat, store_floats
+
+_RAISE_AT = 6  # times S pending rows: then it pays to raise theta before going on
+
+
+@routine
+def _scatter(split, scratch, n_rare, first, limit, acc):  # type: ignore[no-untyped-def]
+    """Add the rare lists' postings of rows below ``limit`` to the accumulators."""
+    rows, units = split.lists.rows, split.lists.units
+    for j in range(n_rare):
+        p = scratch.rare[j]
+        last = scratch.rare_ends[j]
+        weight = scratch.rare_weights[j]
+        while p < last:
+            row = np.int64(rows[np.uint64(p)])
+            if row >= limit:
+                break
+            acc[np.uint64(row - first)] += weight * np.int64(units[np.uint64(p)]) + 1
+            p += 1
+        scratch.rare[j] = p
+
+
+@inline
+def _sum_step(split, scratch, step, at, count_planes, mass_planes):  # type: ignore[no-untyped-def]
+    """Overlaps and masses of the 512 rows of a step, as bytes at ``at``."""
+    word = step * STEP_WORDS
+    weighted_sum(
+        split.bits, scratch.count_offsets, scratch.count_starts, word, scratch.planes,
+        count_planes, scratch.queue, scratch.slots, STEP_WORDS,
+    )  # fmt: skip
+    to_bytes(scratch.planes, 0, scratch.sums, at)
+    if count_planes > 8:
+        to_bytes(scratch.planes, 8, scratch.sums, CHUNK + at)
+    weighted_sum(
+        split.bits, scratch.mass_offsets, scratch.mass_starts, word, scratch.planes, mass_planes,
+        scratch.queue, scratch.slots, 0,
+    )  # fmt: skip
+    to_bytes(scratch.planes, 0, scratch.sums, 2 * CHUNK + at)
+    to_bytes(scratch.planes, 8, scratch.sums, 3 * CHUNK + at)
+
+
+@inline
+def _keep(  # type: ignore[no-untyped-def]
+    split, work, scratch, pending, at, row, local, size, mass_step, beta, theta, dead
+):
+    """Put a row among the pending ones if its own bound reaches theta; their number."""
+    if dead.size > 0 and dead[row]:
+        return pending
+    prefetch(split.ends, row)
+    acc = work.acc[local]
+    upper, overlap = upper_of_row(split, scratch.sums, at, row, acc, size, mass_step, beta)
+    if overlap == 0 or upper < theta:
+        return pending
+    scratch.rows[pending] = row
+    scratch.overlaps[pending] = overlap
+    scratch.accs[pending] = acc
+    scratch.bounds[pending] = np.float32(upper * (1.0 + 2.0**-16))
+    return pending + 1
+
+
+@inline
+def _keep_lanes(  # type: ignore[no-untyped-def]
+    split, work, scratch, pending, mask, at, row, local, size, mass_step, beta, theta, dead
+):
+    """Do so for those of eight rows whose bit is set in a mask."""
+    for lane in range(min(LANES, split.ends.size - 1 - row)):
+        if (mask >> lane) & 1:
+            pending = _keep(
+                split, work, scratch, pending, at + lane, row + lane, local + lane, size,
+                mass_step, beta, theta, dead,
+            )  # fmt: skip
+    return pending
+
+
+@inline
+def _group_maxima(uppers, groups, rows):  # type: ignore[no-untyped-def]
+    """Largest bound of every eight rows that share a lane in 64; the number of groups."""
+    count = 0
+    for start in range(0, rows, LANES * LANES):
+        best = load_floats(uppers, start)
+        for j in range(1, LANES):
+            best = larger(best, load_floats(uppers, start + j * LANES))
+        store_floats(groups, count, best)
+        count += LANES
+    return count
+
+
+@routine
+def _first_theta(split, work, scratch, limit, size, n_neighbors, beta, mass_step, dead):  # type: ignore[no-untyped-def]
+    """Complete the best rows of the first chunk; sizes of heap and pending.
+
+    At least S groups reach the S-th largest group maximum, so at least S rows are completed first.
+    """
+    if dead.size > 0:
+        for row in range(limit):
+            if dead[row]:
+                scratch.uppers[row] = 0.0
+    padded = (limit + STEP_ROWS - 1) // STEP_ROWS * STEP_ROWS
+    groups = _group_maxima(scratch.uppers, scratch.groups, padded)
+    cut = nth_largest(scratch.groups, groups, n_neighbors, scratch.histogram)
+    lowest, highest = cut_value(cut), np.float32(np.inf)
+    found, pending = np.int64(0), np.int64(0)
+    for _ in range(2):
+        theta = threshold(work, found, n_neighbors)
+        for row in range(0, padded, LANES):
+            if pending > PENDING - LANES:
+                found = complete_all(split, work, scratch, pending, found, n_neighbors, size, beta)
+                pending = np.int64(0)
+            uppers = load_floats(scratch.uppers, row)
+            mask = at_least(uppers, splat(lowest)) & ~at_least(uppers, splat(highest))
+            if mask:
+                pending = _keep_lanes(
+                    split, work, scratch, pending, mask, row, row, row, size, mass_step, beta,
+                    theta, dead,
+                )  # fmt: skip
+        if highest == np.inf:
+            found = complete_all(split, work, scratch, pending, found, n_neighbors, size, beta)
+            pending = np.int64(0)
+            highest = lowest
+            lowest = min(lowest, threshold(work, found, n_neighbors))
+    return found, pending
+
+
+@inline
+def _step(  # type: ignore[no-untyped-def]
+    split, work, scratch, pending, step, first, size, beta, mass_step, planes, theta, dead, storing
+):
+    """Bound the rows of a step and store the bounds, or keep the rows that pass; the pending."""
+    base = step * STEP_ROWS
+    start = base if storing else 0
+    _sum_step(split, scratch, step, start, planes[0], planes[1])
+    power = min(2, int(beta))
+    wide = planes[0] > 8
+    for at in range(0, STEP_ROWS, LANES):
+        row = base + at
+        if storing:
+            store_uppers(
+                split, work, scratch.sums, row, row, row, size, mass_step, wide, power,
+                scratch.uppers,
+            )  # fmt: skip
+            continue
+        mask = passing(
+            split, work, scratch.sums, at, row, row - first, size, mass_step, wide, power, theta
+        )
+        if mask:
+            pending = _keep_lanes(
+                split, work, scratch, pending, mask, at, row, row - first, size, mass_step, beta,
+                theta, dead,
+            )  # fmt: skip
+    return pending
+
+
+@routine
+def dense_search(  # type: ignore[no-untyped-def]
+    split, work, scratch, plan, size, n_neighbors, beta, dead, floor
+):
+    """Fill the heap of ``work`` with the best rows of its query; their number.
+
+    ``floor`` is a similarity that S rows are known to reach, or 0. Without it the first chunk's
+    bounds are stored, to find such a value by completing its best rows.
+    """
+    n_rows = split.ends.size - 1
+    count_planes, mass_planes, step64 = plan_sums(split, scratch, plan, beta)
+    mass_step = np.float32(step64 * (1.0 + 2.0**-20))
+    scratch.sums[CHUNK : 2 * CHUNK] = 0
+    scratch.tally[1] += scratch.mass_starts[-1] + plan[1]
+    found, pending = np.int64(0), np.int64(0)
+    for first in range(0, n_rows, CHUNK):
+        limit = min(first + CHUNK, n_rows)
+        storing = first == 0 and floor == 0.0
+        _scatter(split, scratch, plan[0], first, limit, work.acc)
+        for step in range(first // STEP_ROWS, (limit + STEP_ROWS - 1) // STEP_ROWS):
+            if pending > PENDING - STEP_ROWS:
+                found = complete_all(split, work, scratch, pending, found, n_neighbors, size, beta)
+                pending = np.int64(0)
+            theta = max(floor, threshold(work, found, n_neighbors))
+            pending = _step(
+                split, work, scratch, pending, step, first, size, beta, mass_step,
+                (count_planes, mass_planes), theta, dead, storing,
+            )  # fmt: skip
+        if storing:
+            found, pending = _first_theta(
+                split, work, scratch, limit, size, n_neighbors, beta, mass_step, dead
+            )
+        work.acc[: limit - first] = 0
+        if pending > _RAISE_AT * n_neighbors:
+            found, pending = complete_best(
+                split, work, scratch, pending, found, n_neighbors, size, beta
+            )
+    return complete_all(split, work, scratch, pending, found, n_neighbors, size, beta)
