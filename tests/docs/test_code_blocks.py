@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from docs.fences import fences, name_of, pages
+from doc_fences import fences, name_of, pages
 
 from swnn_xp import datasets, write_names, write_xmc
 
@@ -37,6 +37,8 @@ def debtags_files(tmp_path_factory):
 def test_every_block_is_run_or_says_why_not(page):
     for fence in fences(page):
         where = f"{name_of(page)}, line {fence.line}"
+        if fence.reason:
+            continue
         if fence.kind == "python":
             assert ">>> " in fence.text, f"{where}: Python that no doctest runs"
         elif not fence.kind.startswith("{"):
