@@ -69,6 +69,9 @@ bench-reading: $(VENV)/.has-test ## reading against scikit-learn; FILE=... for a
 bench-store: $(VENV)/.has-core ## saving and opening a model of 500 MB
 	@$(BIN)/python asv_benchmarks/store/bench_store.py
 
+bench-latency: $(VENV)/.has-core ## one query on one thread against the paper's loop in C; SETS=... for some data sets
+	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)
+
 docs: ## the site into docs/_build/html, then a check of every page
 	@$(MAKE) --no-print-directory VENV=.venv-docs .venv-docs/.has-docs
 	@.venv-docs/bin/python -m sphinx -W --keep-going -q docs docs/_build/html
