@@ -26,9 +26,6 @@ from swnn_xp.vote import Votes, join_votes
 
 Part = TypeVar("Part")
 
-PAIR_BYTES = 96  # temporaries of one (query, row) pair: products, similarity, choice of the best
-SHARE = 4  # a shard takes a quarter of the memory for one query, so that blocks stay useful
-
 
 class DeviceIndex(Index):
     """Training rows on a device; a subclass multiplies, and knows its library's habits."""
