@@ -75,7 +75,12 @@ bench-scale: $(VENV)/.has-core ## memory, build time and model size at Amazon-3M
 bench-latency: $(VENV)/.has-core ## one query on one thread against the paper's loop in C; SETS=... for some data sets
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)
 
+docs: ## the site into docs/_build/html, then a check of every page
+	@$(MAKE) --no-print-directory VENV=.venv-docs .venv-docs/.has-docs
+	@.venv-docs/bin/python -m sphinx -W --keep-going -q docs docs/_build/html
+	@.venv-docs/bin/python -m pytest -q tests/docs
+
 check: test lint types smoke ## everything that .ci/run runs
 
 clean: ## remove environments and build products
-	rm -rf $(VENV) $(BACKENDS_VENV) .venv-wheel dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BACKENDS_VENV) .venv-wheel .venv-docs docs/_build docs/generated dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -162,9 +162,8 @@ class CupyIndex(ProductIndex):
     ) -> cusp.csr_matrix:
         # CSR data must be bool or floating in cupyx.
         data = values if values.dtype.kind == "f" else values.astype(cupy.float64)
-        made = cusp.csr_matrix(
-            (data, columns.astype(cupy.int32), indptr.astype(cupy.int32)), shape=shape
-        )
+        columns = columns.astype(cupy.int32, copy=False)
+        made = cusp.csr_matrix((data, columns, indptr.astype(cupy.int32)), shape=shape)
         made.has_canonical_format = True
         return made
 

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from swnn_xp import __version__
 
@@ -26,25 +27,30 @@ first steps:
   swnn explain model new.txt --row 0       why these labels"""
 
 
+# One module each, in the order of the help.
+_COMMANDS = (
+    "demo",
+    "summarize",
+    "tune",
+    "fit",
+    "predict",
+    "score",
+    "score_cluster",
+    "serve",
+    "evaluate",
+    "explain",
+    "verify",
+    "datasets",
+    "twin",
+    "reproduce",
+    "backends",
+    "gpu_check",
+    "warmup",
+)
+
+
 def make_parser() -> argparse.ArgumentParser:
     """Make the parser of the whole command line."""
-    from swnn_xp.cli import (
-        backends,
-        datasets,
-        demo,
-        evaluate,
-        explain,
-        fit,
-        gpu_check,
-        predict,
-        reproduce,
-        score,
-        summarize,
-        tune,
-        twin,
-        verify,
-    )
-
     parser = argparse.ArgumentParser(
         prog="swnn",
         description=_DESCRIPTION,
@@ -53,23 +59,8 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"swnn_xp {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (
-        demo,
-        summarize,
-        tune,
-        fit,
-        predict,
-        score,
-        evaluate,
-        explain,
-        verify,
-        datasets,
-        twin,
-        reproduce,
-        backends,
-        gpu_check,
-    ):
-        command.add_parser(commands)
+    for command in _COMMANDS:
+        import_module(f"swnn_xp.cli.{command}").add_parser(commands)
     return parser
 
 
