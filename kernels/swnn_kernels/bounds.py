@@ -48,6 +48,8 @@ def _terms(split, work, sums, at, row, local, size, step, wide):  # type: ignore
     mass = load_bytes(sums, 2 * CHUNK + at)
     mass = mass + load_bytes(sums, 3 * CHUNK + at) * splat(np.float32(256.0))
     line = load_short_floats(split.line_a, row) + load_short_floats(split.line_b, row) * overlap
+    other = load_short_floats(split.second_a, row)
+    line = smaller(line, other + load_short_floats(split.second_b, row) * overlap)
     line = smaller(line, load_short_floats(split.line_cap, row))
     rare = load_dots(work.acc, local) * splat(_DOT_STEP)
     overlap = overlap + load_overlaps(work.acc, local)
@@ -91,6 +93,8 @@ def upper_of_row(split, sums, at, row, acc, size, step, beta):  # type: ignore[n
     shared = np.int64(sums[at]) + 256 * np.int64(sums[CHUNK + at])
     mass = np.int64(sums[2 * CHUNK + at]) + 256 * np.int64(sums[3 * CHUNK + at])
     line = half_to_float(split.line_a[row]) + half_to_float(split.line_b[row]) * np.float64(shared)
+    other = half_to_float(split.second_a[row])
+    line = min(line, other + half_to_float(split.second_b[row]) * np.float64(shared))
     line = min(line, np.float64(half_to_float(split.line_cap[row])))
     overlap = shared + (acc & 0xFFFF)
     upper = np.sqrt(mass * step * line) + np.float64(acc >> 16) * 2.0**-46

@@ -16,7 +16,7 @@ BUCKETS = 1024
 _SHIFT = np.uint32(18)  # a bucket for every 32nd part of an octave
 _LOWEST = np.int64(95 * 32)  # of 2**-32 and less: the first bucket
 
-_AHEAD = 6  # completions between the request for a row's memory and its use
+_AHEAD = 8  # completions between the request for a row's memory and its use
 
 
 @inline

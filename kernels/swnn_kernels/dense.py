@@ -22,7 +22,7 @@ _RAISE_AT = 6  # times S pending rows: then it pays to raise theta before going 
 
 
 @routine
-def _scatter(split, scratch, plan[0], first, limit, acc):  # type: ignore[no-untyped-def]
+def _scatter(split, scratch, n_rare, first, limit, acc):  # type: ignore[no-untyped-def]
     """Add the rare lists' postings of rows below ``limit`` to the accumulators."""
     rows, units = split.lists.rows, split.lists.units
     for j in range(n_rare):
@@ -123,7 +123,7 @@ def _first_theta(split, work, scratch, limit, size, n_neighbors, beta, mass_step
         for row in range(0, padded, LANES):
             if pending > PENDING - LANES:
                 found = complete_all(split, work, scratch, pending, found, n_neighbors, size, beta)
-                pending = 0
+                pending = np.int64(0)
             uppers = load_floats(scratch.uppers, row)
             mask = at_least(uppers, splat(lowest)) & ~at_least(uppers, splat(highest))
             if mask:
@@ -133,7 +133,7 @@ def _first_theta(split, work, scratch, limit, size, n_neighbors, beta, mass_step
                 )  # fmt: skip
         if highest == np.inf:
             found = complete_all(split, work, scratch, pending, found, n_neighbors, size, beta)
-            pending = 0
+            pending = np.int64(0)
             highest = lowest
             lowest = min(lowest, threshold(work, found, n_neighbors))
     return found, pending
@@ -178,7 +178,7 @@ def dense_search(  # type: ignore[no-untyped-def]
     bounds are stored, to find such a value by completing its best rows.
     """
     n_rows = split.ends.size - 1
-    count_planes, mass_planes, step64 = plan_sums(split, scratch, plan)
+    count_planes, mass_planes, step64 = plan_sums(split, scratch, plan, beta)
     mass_step = np.float32(step64 * (1.0 + 2.0**-20))
     scratch.sums[CHUNK : 2 * CHUNK] = 0
     scratch.tally[1] += scratch.mass_starts[-1] + plan[1]
@@ -190,7 +190,7 @@ def dense_search(  # type: ignore[no-untyped-def]
         for step in range(first // STEP_ROWS, (limit + STEP_ROWS - 1) // STEP_ROWS):
             if pending > PENDING - STEP_ROWS:
                 found = complete_all(split, work, scratch, pending, found, n_neighbors, size, beta)
-                pending = 0
+                pending = np.int64(0)
             theta = max(floor, threshold(work, found, n_neighbors))
             pending = _step(
                 split, work, scratch, pending, step, first, size, beta, mass_step,

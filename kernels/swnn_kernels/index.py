@@ -71,7 +71,7 @@ class InvertedIndex:
         units: np.ndarray,
         n_features: int,
         *,
-        frequent: float = _FREQUENT,
+        frequent: float | None = None,
         fewest: int = _FEWEST,
     ) -> InvertedIndex:
         """Build the index of canonical rows in fixed-point units.
@@ -86,8 +86,10 @@ class InvertedIndex:
             Unit values times 2**23.
         n_features : int
             Number of features.
-        frequent : float
-            Share of the rows from which a feature counts as frequent (a matter of speed only).
+        frequent : float, optional
+            Share of the rows from which a feature counts as frequent (a matter of speed only). By
+            default 0.01, or none at all where a query like the rows meets fewer postings than there
+            are rows.
         fewest : int
             And the least number of rows for it.
 
@@ -102,6 +104,9 @@ class InvertedIndex:
         n_rows = indptr.size - 1
         counts = np.zeros(n_features, dtype=np.int64)
         layout.count_features(indices, counts)
+        if frequent is None:
+            meets_few = float(np.square(counts, dtype=np.float64).sum()) < float(n_rows) ** 2
+            frequent = 2.0 if meets_few else _FREQUENT
         often = _frequent_features(counts, max(fewest, int(np.ceil(frequent * n_rows))))
         local = np.full(n_features, -1, dtype=np.int32)
         local[often] = np.arange(often.size, dtype=np.int32)
@@ -195,7 +200,7 @@ class InvertedIndex:
         return Split(
             Lists(self.starts, self.list_rows, self.list_units), self.row_sizes, self.local,
             self.ends, self.ids, self.forward, self.bits.reshape(-1), self.bits.shape[1],
-            self.lines[0], self.lines[1], self.lines[2],
+            *self.lines,
         )  # fmt: skip
 
     @cached_property

@@ -13,7 +13,7 @@ from swnn_kernels.cache import inline, kernel
 from swnn_kernels.fixed_point import COS_SCALE
 from swnn_kernels.vectors import float_bits, half_to_float
 
-_SLOPE = 1.0  # of the line, in mean squares
+_SLOPES = (1.0, 2.2)  # of the two lines, in mean squares
 _EVERY_EIGHTH = np.uint64(0x0101010101010101)
 
 
@@ -93,30 +93,31 @@ def _upper_half(value):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _bound_lines(ends, forward, slope, lines):  # type: ignore[no-untyped-def]
+def _bound_lines(ends, forward, slope, which, lines):  # type: ignore[no-untyped-def]
     for row in range(ends.size - 1):
         total = np.int64(0)
         for p in range(ends[row], ends[row + 1]):
             total += np.int64(forward[p]) * np.int64(forward[p])
         size = max(1, ends[row + 1] - ends[row])
-        lines[1, row] = _upper_half(slope * total * COS_SCALE / size)
-        b = np.float64(half_to_float(lines[1, row]))
+        lines[which + 1, row] = _upper_half(slope * total * COS_SCALE / size)
+        b = np.float64(half_to_float(lines[which + 1, row]))
         a = 0.0
         for p in range(ends[row], ends[row + 1]):
             a += max(0.0, np.int64(forward[p]) * np.int64(forward[p]) * COS_SCALE - b)
-        lines[0, row] = _upper_half(a)
-        lines[2, row] = _upper_half(total * COS_SCALE)
+        lines[which, row] = _upper_half(a)
+        lines[4, row] = _upper_half(total * COS_SCALE)
 
 
 def bound_lines(ends: np.ndarray, forward: np.ndarray) -> np.ndarray:
     """Make a bound of every row on the mass of any c of its frequent values.
 
-    Any c of the squares x sum up to at most the sum of max(0, x - b), plus b * c, for any b; here
-    b is near the mean square. So mass(c) <= min(cap, a + b * c), all three rounded up to 16 bits.
+    Any c of the squares x sum up to at most the sum of max(0, x - b), plus b * c, for any b. So
+    mass(c) <= min(a + b * c, a' + b' * c, cap); the five numbers are rounded up to 16 bits.
     """
     n_rows = ends.size - 1
-    lines = np.zeros((3, -(-n_rows // STEP_ROWS) * STEP_ROWS), dtype=np.uint16)
-    _bound_lines(ends, forward, _SLOPE, lines)
+    lines = np.zeros((5, -(-n_rows // STEP_ROWS) * STEP_ROWS), dtype=np.uint16)
+    for which, slope in enumerate(_SLOPES):
+        _bound_lines(ends, forward, slope, 2 * which, lines)
     return lines
 
 

@@ -10,10 +10,12 @@ from swnn_kernels.fixed_point import COS_SCALE
 from swnn_kernels.reference import PACK
 from swnn_kernels.vectors import prefetch
 
-MASS_BITS = 11
-"""The whole mass of the query's frequent features is about 2**11 steps."""
-SIGNIFICANT = 2
-"""Bits kept of a feature's mass, which is rounded up."""
+SIGNIFICANT = 3
+"""Most bits kept of a feature's mass, which is rounded up."""
+_MASS_BITS = 13  # the whole mass of the query's frequent features is so many bits long
+# With Jaccard's coefficient the overlap bounds well by itself: fewer bits are faster in all.
+_SIGNIFICANT_JACCARD = 2
+_MASS_BITS_JACCARD = 11
 LONGEST_QUERY = 30_000
 """Up to so many features, masses are sure to fit 16 planes."""
 
@@ -22,8 +24,8 @@ LONGEST_QUERY = 30_000
 def split_query(split, work, scratch, size):  # type: ignore[no-untyped-def]
     """Sort the query's features into rare and frequent.
 
-    Returns the plan of a query: numbers of rare and of frequent features, postings of the rare ones,
-    mass of the frequent ones.
+    Returns the plan of a query: numbers of rare and of frequent features, postings of the rare
+    ones, mass of the frequent ones.
     """
     n_rare = np.int64(0)
     n_frequent = np.int64(0)
@@ -62,10 +64,10 @@ def forget_query(scratch, n_frequent):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _round_up(weight):  # type: ignore[no-untyped-def]
+def _round_up(weight, significant):  # type: ignore[no-untyped-def]
     """Round a positive integer up to few significant bits."""
     shift = 0
-    while (weight >> shift) >= (1 << SIGNIFICANT):
+    while (weight >> shift) >= (1 << significant):
         shift += 1
     return ((weight + (1 << shift) - 1) >> shift) << shift
 
@@ -92,17 +94,18 @@ def _place_masses(scratch, n_frequent):  # type: ignore[no-untyped-def]
 
 
 @routine
-def plan_sums(split, scratch, plan):  # type: ignore[no-untyped-def]
+def plan_sums(split, scratch, plan, beta):  # type: ignore[no-untyped-def]
     """Lay out the sums of overlap and mass; planes of both and the size of a step of mass.
 
     The masses q_j**2 become integers, rounded up, so that every sum is an upper bound.
     """
     _, n_frequent, _, mass = plan
-    step = max(mass, 1) / 2.0**MASS_BITS
+    significant = _SIGNIFICANT_JACCARD if beta >= 1.0 else SIGNIFICANT
+    step = max(mass, 1) / 2.0 ** (_MASS_BITS_JACCARD if beta >= 1.0 else _MASS_BITS)
     total = np.int64(0)
     for j in range(n_frequent):
         scratch.count_offsets[j] = scratch.numbers[j] * split.words
-        weight = _round_up(np.int64(np.ceil(scratch.weights[j] / step * (1.0 + 1e-9))))
+        weight = _round_up(np.int64(np.ceil(scratch.weights[j] / step * (1.0 + 1e-9))), significant)
         scratch.weights[j] = weight
         total += weight
     starts = scratch.mass_starts

@@ -112,7 +112,7 @@ def answer_by_pruned(  # type: ignore[no-untyped-def]
                 split, work, scratch, plan, size, n_neighbors, beta, dead, budget
             )
             done = True
-        if not done and wants_sparse(scratch, split.ends.size - 1, plan):
+        if not done and wants_sparse(scratch, split.ends.size - 1, plan, size, beta):
             found, done = sparse_search(split, work, scratch, plan, size, n_neighbors, beta, dead)
             floor = after_sparse(work, scratch, found, done)
         if not done:

@@ -28,6 +28,8 @@ class Split(NamedTuple):
     words: int  # of a bitmap
     line_a: np.ndarray  # uint16, padded: bounds of the rows, see layout.bound_lines
     line_b: np.ndarray
+    second_a: np.ndarray
+    second_b: np.ndarray
     line_cap: np.ndarray
 
 

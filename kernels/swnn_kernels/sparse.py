@@ -92,7 +92,7 @@ def sparse_search(  # type: ignore[no-untyped-def]
         pending += 1
         if pending == PENDING:
             found = complete_all(split, work, scratch, pending, found, n_neighbors, size, beta)
-            pending = 0
+            pending = np.int64(0)
     if n_frequent == 0:
         return found, True
     found = complete_all(split, work, scratch, pending, found, n_neighbors, size, beta)

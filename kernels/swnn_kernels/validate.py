@@ -83,7 +83,7 @@ def check_arrays(index: InvertedIndex) -> None:
         and index.ends.shape == (n_rows + 1,)
         and index.bits.shape == (n_frequent, steps * STEP_WORDS)
         and index.row_sizes.shape == (steps * STEP_ROWS,)
-        and index.lines.shape == (3, steps * STEP_ROWS)
+        and index.lines.shape == (5, steps * STEP_ROWS)
         and n_frequent < 2**16
     )
     if not shapes_fit:

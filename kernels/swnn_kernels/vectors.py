@@ -25,9 +25,9 @@ _declare: Any = cgutils.get_or_insert_function
 class Vector(types.Type):
     """Type of a vector in compiled code."""
 
-    def __init__(self, name: str, lane: ir.Type, lanes: int) -> None:
+    def __init__(self, name: str, lane: Any, lanes: int) -> None:
         self.llvm = ir.VectorType(lane, lanes)
-        super().__init__(name=name)  # type: ignore[no-untyped-call]
+        super().__init__(name=name)
 
 
 @register_model(Vector)
@@ -37,9 +37,10 @@ class _VectorModel(models.PrimitiveModel):
 
 
 _I64, _I32, _I16, _I8 = (ir.IntType(bits) for bits in (64, 32, 16, 8))
-Words = Vector("Words", _I64, 8)
-Floats = Vector("Floats", ir.FloatType(), 8)
-Ints = Vector("Ints", _I32, 8)
+_make: Any = Vector
+Words = _make("Words", _I64, 8)
+Floats = _make("Floats", ir.FloatType(), 8)
+Ints = _make("Ints", _I32, 8)
 
 
 def _splat(builder: Any, value: Any, vector: ir.VectorType) -> Any:
