@@ -13,6 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from asv.machine import Machine, MachineCollection
+
 HERE = Path(__file__).resolve().parent
 NEUTRAL = "existing-py{}.{}".format(*sys.version_info)
 LIBRARY = ("swnn_xp", "kernels")
@@ -36,10 +38,11 @@ def commit_to_record(revision):
 def introduce(machine):
     """Tell asv of the machine: as described in results/, or else as asv finds it."""
     described = HERE / "results" / machine / "machine.json"
-    facts = json.loads(described.read_text()) if described.exists() else {}
-    words = [f"--{key}={facts[key]}" for key in ("arch", "cpu", "num_cpu", "os", "ram") if facts]
-    command = [sys.executable, "-m", "asv", "machine", "--machine", machine, "--yes", *words]
-    subprocess.run(command, cwd=HERE, check=True, stdout=subprocess.DEVNULL)
+    facts = Machine.get_defaults() | {"machine": machine}
+    if described.exists():
+        facts |= json.loads(described.read_text())
+        facts.pop("version", None)
+    MachineCollection.save(machine, facts)
 
 
 def run_asv(machine, commit, more):
