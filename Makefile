@@ -4,7 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP_QUIET := --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint types wheel smoke bench-reading bench-store check clean
+# Every target named below is a command, not a file.
+.PHONY: $(shell sed -nE 's/^([a-z-]+):.*/\1/p' Makefile)
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -24,6 +25,29 @@ demo: $(VENV)/.has-core ## the main job on the data set shipped with the package
 
 test: $(VENV)/.has-test ## the whole test suite
 	@$(BIN)/python -m pytest
+
+# Real CuPy whose kernels run on the CPU, if its wheel lies beside the project; and torch. In an
+# environment of their own, for they are large and the suite does not need them.
+BACKENDS_VENV ?= .venv-backends
+CUPY_ON_CPU ?= $(wildcard ../shared/tools/cupy-on-cpu/wheels/cupy_on_cpu-*.whl)
+TORCH ?= torch==2.13.0
+
+$(BACKENDS_VENV)/.done: pyproject.toml
+	@test -x $(BACKENDS_VENV)/bin/python || $(PYTHON) -m venv $(BACKENDS_VENV)
+	@echo "installing torch and $(or $(notdir $(CUPY_ON_CPU)),no CuPy) into $(BACKENDS_VENV) ..." >&2
+	@$(BACKENDS_VENV)/bin/python -m pip install $(PIP_QUIET) -e '.[test]' '$(TORCH)' $(CUPY_ON_CPU)
+	@touch $@
+
+test-backends: $(BACKENDS_VENV)/.done ## the contract on torch and on CuPy (executed on the CPU)
+	@$(if $(CUPY_ON_CPU),,echo "CuPy is left out: there is no ../shared/tools/cupy-on-cpu";) \
+	  OMP_NUM_THREADS=1 SWNN_EXAMPLES=$${SWNN_EXAMPLES:-8} \
+	  $(BACKENDS_VENV)/bin/python -m pytest -q tests/contract tests/backends -k 'cupy or torch'
+
+bench-backends: $(BACKENDS_VENV)/.done ## speed of the backends on one CPU thread, on real data
+	@OMP_NUM_THREADS=1 $(BACKENDS_VENV)/bin/python asv_benchmarks/backends/compare.py
+
+cuda-compile: $(VENV)/.has-dev ## compile the CUDA sources for all architectures (needs nvcc)
+	@$(BIN)/python scripts/compile_cuda.py
 
 lint: $(VENV)/.has-dev ## style
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -45,7 +69,13 @@ bench-reading: $(VENV)/.has-test ## reading against scikit-learn; FILE=... for a
 bench-store: $(VENV)/.has-core ## saving and opening a model of 500 MB
 	@$(BIN)/python asv_benchmarks/store/bench_store.py
 
+bench-scale: $(VENV)/.has-core ## memory, build time and model size at Amazon-3M's size; makes a synthetic twin first
+	@$(BIN)/python asv_benchmarks/scale
+
+bench-latency: $(VENV)/.has-core ## one query on one thread against the paper's loop in C; SETS=... for some data sets
+	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)
+
 check: test lint types smoke ## everything that .ci/run runs
 
 clean: ## remove environments and build products
-	rm -rf $(VENV) .venv-wheel dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BACKENDS_VENV) .venv-wheel dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

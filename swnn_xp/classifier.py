@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import inspect
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import array_namespace, device
 
 from swnn_xp._checks import check_count, check_exponent, check_names, check_width
 from swnn_xp._names import known_names, more_row_names
-from swnn_xp._sparse import canonical_rows, label_rows, to_csr
+from swnn_xp._sparse import label_rows
 from swnn_xp._types import LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends import Index, resolve
-from swnn_xp.backends._base import vote_blocks
+from swnn_xp.backends._kinds import host_matrix
 from swnn_xp.explain import Explanation, explain_label
-from swnn_xp.fixed_point import unit_rows
 from swnn_xp.live import Model, append, compact, remove
-from swnn_xp.vote import WEIGHT_SCALE, Votes, vote
+from swnn_xp.vote import Votes, above_half, scores, shares
 
 if TYPE_CHECKING:
     from swnn_xp.session import Session
@@ -50,6 +51,9 @@ class SWNNClassifier:
         Bytes that a batch may use for temporaries; queries go in blocks that fit.
     n_jobs : int, default 1
         Threads of a batch, where the backend has threads; -1 means all cores.
+    device : optional
+        Where the index lives, in the words of the backend: a CUDA device's number for cupy, a name
+        such as ``"cuda:1"`` for torch, a device object for array-api. Default: where X is.
 
     Attributes
     ----------
@@ -79,6 +83,7 @@ class SWNNClassifier:
         backend: str = "auto",
         memory_budget: int = GIGABYTE,
         n_jobs: int = 1,
+        device: Any = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.alpha = alpha
@@ -86,6 +91,7 @@ class SWNNClassifier:
         self.backend = backend
         self.memory_budget = memory_budget
         self.n_jobs = n_jobs
+        self.device = device
 
     def fit(
         self,
@@ -111,13 +117,14 @@ class SWNNClassifier:
             Itself.
         """
         self._check_params()
-        rows, labels = _training_rows(X, Y)
+        kind = resolve(self.backend, X).load()
+        rows, labels = _training_rows(kind, X, Y, self.device)
         names = known_names(
             feature_names=check_names(feature_names, rows.n_features, "feature_names"),
             label_names=check_names(label_names, labels.n_labels, "label_names"),
             row_names=check_names(row_names, rows.n_rows, "row_names"),
         )
-        index = resolve(self.backend, X).load().build(rows, **self._options())
+        index = kind.build(rows, **self._options())
         self.n_features_in_ = rows.n_features
         self.model_ = Model(index, labels, next_id=rows.n_rows, names=names)
         return self
@@ -150,7 +157,7 @@ class SWNNClassifier:
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, Y, label_names=label_names, row_names=row_names)
-        rows, labels = _training_rows(X, Y)
+        rows, labels = _training_rows(self.index_.kind, X, Y, self.device)
         check_width(rows.n_features, self.n_features_in_)
         rows = rows._replace(n_features=self.n_features_in_)
         model = self.model_
@@ -222,7 +229,8 @@ class SWNNClassifier:
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
         check_count(wanted, "n_neighbors")
         model = self.model_
-        return model.with_ids(model.search(self._queries(X), int(wanted), float(self.beta)))
+        found = model.search(self._queries(X), int(wanted), float(self.beta))
+        return Neighbours(*model.index.like(X, *model.with_ids(found)))
 
     def predict_topk(self, X: Any, k: int = 5) -> Ranking:
         """Rank the labels of each row.
@@ -236,36 +244,34 @@ class SWNNClassifier:
         self._check_fitted()
         self._check_params()
         check_count(k, "k")
-        queries = self._queries(X)
-        return self.model_.rank(
+        queries, model = self._queries(X), self.model_
+        best = model.rank(
             queries, int(self.n_neighbors), float(self.alpha), float(self.beta), int(k)
         )
+        return Ranking(*model.index.like(X, *best))
 
-    def decision_function(self, X: Any) -> sp.csr_array:
-        """Scores of all labels that got a vote, as a sparse matrix (n_queries, n_labels)."""
-        return self._vote_matrix(X, lambda votes: votes.scores / WEIGHT_SCALE)
+    def decision_function(self, X: Any) -> Any:
+        """Scores of all labels that got a vote, as a sparse matrix (n_queries, n_labels).
 
-    def predict_proba(self, X: Any) -> sp.csr_array:
+        The matrix is of X's kind: SciPy for SciPy and NumPy, ``cupyx`` for CuPy, sparse CSR for
+        torch; dense for other array-API namespaces, which have no sparse matrices.
+        """
+        return self._vote_matrix(X, self._votes(X), scores)
+
+    def predict_proba(self, X: Any) -> Any:
         """Probabilities of labels: the share of the neighbours' weight that voted for each."""
+        return self._vote_matrix(X, self._votes(X), shares)
 
-        def shares(votes: Votes) -> Any:
-            totals = np.repeat(votes.totals, np.diff(votes.indptr))
-            return votes.scores / np.maximum(totals, 1)  # totals of 0 only have scores of 0
-
-        return self._vote_matrix(X, shares)
-
-    def predict(self, X: Any) -> sp.csr_array:
+    def predict(self, X: Any) -> Any:
         """Labels with a probability above one half, as a sparse 0/1 matrix."""
-        likely = self.predict_proba(X)
-        likely.data = (likely.data > 0.5).astype(np.float64)
-        likely.eliminate_zeros()
-        return likely.astype(np.int8)
+        return self._vote_matrix(X, above_half(self._votes(X)), _ones)
 
     def score(self, X: Any, Y: Any) -> float:
         """Precision at 1: the share of rows whose best label is right."""
         from swnn_xp.metrics import precision_at_k
 
-        return precision_at_k(Y, self.predict_topk(X, k=1).labels, k=1)
+        best = self.predict_topk(X, k=1).labels
+        return precision_at_k(host_matrix(Y), host_matrix(best), k=1)
 
     def session(self) -> Session:
         """Open a session for real-time answers, one row at a time, on one thread each.
@@ -294,11 +300,11 @@ class SWNNClassifier:
         """
         self._check_fitted()
         self._check_params()
-        row = x if sp.issparse(x) else np.atleast_2d(np.asarray(x))
-        query = self._queries(row)
-        if query.n_rows != 1:
-            raise ValueError(f"explain takes one row, got {query.n_rows}")
-        return explain_label(self, query, self.label_id(label))
+        row = host_matrix(x)
+        row = row if sp.issparse(row) else np.atleast_2d(np.asarray(row))
+        if row.shape[0] != 1:
+            raise ValueError(f"explain takes one row, got {row.shape[0]}")
+        return explain_label(self, row, self.label_id(label))
 
     def label_id(self, label: int | str) -> int:
         """Turn a label's name or id into its id, or say that there is no such label."""
@@ -372,27 +378,25 @@ class SWNNClassifier:
         return f"{type(self).__name__}({params})"
 
     def _queries(self, X: Any) -> UnitRows:
-        rows = unit_rows(canonical_rows(X, "X"))
+        rows = self.index_.queries(X)
         check_width(rows.n_features, self.n_features_in_)
         return rows._replace(n_features=self.n_features_in_)
 
-    def _vote_matrix(self, X: Any, values: Any) -> sp.csr_array:
+    def _votes(self, X: Any) -> Votes:
         self._check_fitted()
         self._check_params()
-        model = self.model_
-        found = model.search(self._queries(X), int(self.n_neighbors), float(self.beta))
-        blocks = [
-            vote(part, model.labels, float(self.alpha))
-            for part in vote_blocks(found, model.labels, self.memory_budget)
-        ]
-        width = model.labels.n_labels
-        parts = [
-            to_csr(b.indptr, b.labels, values(b), (b.indptr.shape[0] - 1, width)) for b in blocks
-        ]
-        return parts[0] if len(parts) == 1 else sp.vstack(parts, format="csr")
+        model, queries = self.model_, self._queries(X)
+        return model.vote(queries, int(self.n_neighbors), float(self.alpha), float(self.beta))
 
-    def _options(self) -> dict[str, int]:
-        return {"memory_budget": self.memory_budget, "n_jobs": _threads(self.n_jobs)}
+    def _vote_matrix(self, X: Any, votes: Votes, values: Callable[[Votes], Any]) -> Any:
+        return self.index_.matrix(X, votes.indptr, votes.labels, values(votes), self.n_labels_)
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "memory_budget": self.memory_budget,
+            "n_jobs": _threads(self.n_jobs),
+            "device": self.device,
+        }
 
     def _check_params(self) -> None:
         check_count(self.n_neighbors, "n_neighbors")
@@ -405,13 +409,18 @@ class SWNNClassifier:
             raise NotFittedError("this SWNNClassifier is not fitted yet; call fit(X, Y) first")
 
 
-def _training_rows(X: Any, Y: Any) -> tuple[UnitRows, LabelRows]:
-    rows, labels = unit_rows(canonical_rows(X, "X")), label_rows(Y, "Y")
+def _training_rows(kind: type[Index], X: Any, Y: Any, device: Any) -> tuple[UnitRows, LabelRows]:
+    rows, labels = kind.prepare(X, "X", device), label_rows(host_matrix(Y), "Y")
     if rows.n_rows != labels.n_rows:
         raise ValueError(f"X has {rows.n_rows} rows but Y has {labels.n_rows}")
     if rows.n_rows == 0:
         raise ValueError("X has no rows: there is nothing to learn from")
     return rows, labels
+
+
+def _ones(votes: Votes) -> Any:
+    xp = array_namespace(votes.labels)
+    return xp.ones(votes.labels.shape, dtype=xp.int8, device=device(votes.labels))
 
 
 def _threads(n_jobs: int | None) -> int:

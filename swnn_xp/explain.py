@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swnn_xp._types import LabelRows, UnitRows
+from swnn_xp._types import LabelRows, Neighbours, UnitRows
+from swnn_xp.backends._kinds import host_rows
 from swnn_xp.fixed_point import DOT_SCALE
 from swnn_xp.vote import WEIGHT_SCALE, vote_weights
 
@@ -65,10 +66,13 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain_label(clf: SWNNClassifier, query: UnitRows, label: int) -> Explanation:
-    """Explain one label of one query with a fitted classifier."""
+def explain_label(clf: SWNNClassifier, row: Any, label: int) -> Explanation:
+    """Explain one label of one row (a matrix on the host) with a fitted classifier."""
     model = clf.model_
-    found = model.search(query, int(clf.n_neighbors), float(clf.beta))
+    queries = clf._queries(row)
+    found = model.search(queries, int(clf.n_neighbors), float(clf.beta))
+    found = Neighbours(*model.index.like(row, *found))
+    query = host_rows(queries)
     weights = vote_weights(found, clf.alpha)[0]
     ids, sims = found.ids[0], found.sims[0]
     voted = np.asarray(

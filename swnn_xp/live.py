@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from swnn_xp._types import LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends import Index
 from swnn_xp.backends._segmented import SegmentedIndex, appended
+from swnn_xp.vote import Votes
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,15 @@ class Model:
         """Rank labels."""
         return self.index.rank(queries, self.labels, n_neighbors, alpha, beta, k, self.dead)
 
+    def vote(self, queries: UnitRows, n_neighbors: int, alpha: float, beta: float) -> Votes:
+        """Let neighbours vote: every label with a vote."""
+        return self.index.vote(queries, self.labels, n_neighbors, alpha, beta, self.dead)
+
     def with_ids(self, found: Neighbours) -> Neighbours:
         """Turn places into ids."""
         if self.row_ids is None:
             return found
-        known = np.append(self.row_ids, -1)  # place -1 means that there is none
+        known = self.index.upload(np.append(self.row_ids, -1))  # place -1: there is none
         return Neighbours(known[found.ids], found.sims)
 
     def id_of(self, place: int) -> int:
@@ -116,10 +121,9 @@ def compact(model: Model, **options: Any) -> Model:
     alive = np.ones(model.index.n_rows, bool) if model.dead is None else ~model.dead
     ids = np.arange(model.index.n_rows) if model.row_ids is None else model.row_ids
     kept = None if alive.all() and model.row_ids is None else ids[alive]
-    parts = model.index.parts if isinstance(model.index, SegmentedIndex) else [model.index]
     return replace(
         model,
-        index=type(parts[0]).build(_rows_at(model.index.rows(), alive), **options),
+        index=model.index.rebuild(_rows_at(model.index.rows(), alive), **options),
         labels=_labels_at(model.labels, alive),
         row_ids=kept,
         dead=None,

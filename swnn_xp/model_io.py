@@ -25,7 +25,7 @@ def save_model(clf: SWNNClassifier, path: str | os.PathLike[str]) -> None:
         arrays["row_ids"] = model.row_ids
     meta = {
         "kind": "swnn-classifier",
-        "index": model.index.backend,
+        "index": model.index.stored_as,
         "next_id": model.next_id,
         "n_features": clf.n_features_in_,
         "n_labels": model.labels.n_labels,
@@ -70,8 +70,9 @@ def _index(clf: SWNNClassifier, saved_as: str, arrays: dict[str, Any]) -> Any:
     """Open the saved index; build another from its rows if a different backend is asked for."""
     options = clf._options()
     own = {name[len(_INDEX) :]: a for name, a in arrays.items() if name.startswith(_INDEX)}
-    index = get_backend(saved_as).load().from_arrays(own, clf.n_features_in_, **options)
+    stored = get_backend(saved_as).load()
     wanted = saved_as if clf.backend == "auto" else resolve(clf.backend).name
     if wanted == saved_as:
-        return index
+        return stored.from_arrays(own, clf.n_features_in_, **options)
+    index = stored.from_arrays(own, clf.n_features_in_, **(options | {"device": None}))
     return get_backend(wanted).load().build(index.rows(), **options)

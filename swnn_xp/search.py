@@ -41,7 +41,7 @@ def top_rows(
     n_queries, n_rows = sims.shape
     kept = min(n_neighbors, n_rows)
     if n_queries == 0 or kept == 0:
-        return _missing(xp, sims, n_queries, n_neighbors)
+        return missing(xp, sims, n_queries, n_neighbors)
     ids = _chosen_ids(xp, sims, kept, kth_largest or _kth_by_sorting)
     best = xp.take_along_axis(sims, ids, axis=1)
     # Ids ascend here, and the sort is stable: of equal similarities the smaller id comes first.
@@ -52,10 +52,23 @@ def top_rows(
     )
     if kept == n_neighbors:
         return found
-    padding = _missing(xp, sims, n_queries, n_neighbors - kept)
+    padding = missing(xp, sims, n_queries, n_neighbors - kept)
     return Neighbours(
         xp.concat([found.ids, padding.ids], axis=1), xp.concat([found.sims, padding.sims], axis=1)
     )
+
+
+def shifted(found: Neighbours, by: int) -> Neighbours:
+    """Neighbours with their ids raised by the number of the shard's first row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shifted(Neighbours(np.asarray([[1, -1]]), np.asarray([[0.5, 0.0]])), 10).ids.tolist()
+    [[11, -1]]
+    """
+    xp = array_namespace(found.ids)
+    return Neighbours(xp.where(found.ids >= 0, found.ids + by, found.ids), found.sims)
 
 
 def merge(first: Neighbours, second: Neighbours, n_neighbors: int) -> Neighbours:
@@ -99,7 +112,8 @@ def _kth_by_sorting(sims: Array, k: int) -> Array:
     return xp.sort(sims, axis=1)[:, sims.shape[1] - k, None]
 
 
-def _missing(xp: Array, like: Array, n_queries: int, places: int) -> Neighbours:
+def missing(xp: Array, like: Array, n_queries: int, places: int) -> Neighbours:
+    """Places without a neighbour, where ``like`` is."""
     shape, dev = (n_queries, places), device(like)
     return Neighbours(
         xp.full(shape, -1, dtype=xp.int64, device=dev),

@@ -40,6 +40,10 @@ def vote(neighbours: Neighbours, labels: LabelRows, alpha: float) -> Votes:
     n_queries = neighbours.ids.shape[0]
     weights = vote_weights(neighbours, alpha)
     at_query, label, weight = _ballots(xp, neighbours.ids, weights, labels)
+    rows = xp.arange(n_queries + 1, dtype=xp.int64, device=device(label))
+    totals = xp.sum(weights, axis=1)
+    if label.shape[0] == 0:
+        return Votes(xp.zeros_like(rows), label, weight, totals)
     order = xp.argsort(at_query * max(labels.n_labels, 1) + label, stable=True)
     at_query, label = xp.take(at_query, order), xp.take(label, order)
     running = _from_zero(xp, xp.take(weight, order))
@@ -48,8 +52,7 @@ def vote(neighbours: Neighbours, labels: LabelRows, alpha: float) -> Votes:
     summed = xp.take(running, ends)
     scores = summed - xp.concat([xp.zeros_like(summed[:1]), summed[:-1]])
     at_query, label = at_query[last], label[last]
-    rows = xp.arange(n_queries + 1, dtype=xp.int64, device=device(label))
-    return Votes(xp.searchsorted(at_query, rows), label, scores, xp.sum(weights, axis=1))
+    return Votes(xp.searchsorted(at_query, rows), label, scores, totals)
 
 
 def vote_weights(neighbours: Neighbours, alpha: float) -> Array:
@@ -57,6 +60,55 @@ def vote_weights(neighbours: Neighbours, alpha: float) -> Array:
     xp = array_namespace(neighbours.ids)
     weights = xp.astype(xp.round(power(neighbours.sims, alpha) * WEIGHT_SCALE), xp.int64)
     return xp.where(neighbours.ids >= 0, weights, xp.zeros_like(weights))
+
+
+def join_votes(parts: list[Votes]) -> Votes:
+    """Put the votes of successive runs of queries together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = Votes(np.asarray([0, 1]), np.asarray([4]), np.asarray([7]), np.asarray([9]))
+    >>> join_votes([one, one]).indptr.tolist()
+    [0, 1, 2]
+    """
+    if len(parts) == 1:
+        return parts[0]
+    xp = array_namespace(parts[0].labels)
+    sizes = xp.concat([part.indptr[1:] - part.indptr[:-1] for part in parts])
+    return Votes(
+        _from_zero(xp, sizes),
+        xp.concat([part.labels for part in parts]),
+        xp.concat([part.scores for part in parts]),
+        xp.concat([part.totals for part in parts]),
+    )
+
+
+def scores(votes: Votes) -> Array:
+    """Score of each vote as float64."""
+    xp = array_namespace(votes.scores)
+    return xp.astype(votes.scores, xp.float64) / WEIGHT_SCALE
+
+
+def shares(votes: Votes) -> Array:
+    """Share of the neighbours' weight that each label got: its probability."""
+    xp = array_namespace(votes.scores)
+    totals = xp.repeat(votes.totals, votes.indptr[1:] - votes.indptr[:-1])
+    totals = xp.where(totals > 0, totals, xp.ones_like(totals))  # a total of 0 has scores of 0
+    return xp.astype(votes.scores, xp.float64) / xp.astype(totals, xp.float64)
+
+
+def above_half(votes: Votes) -> Votes:
+    """Only the labels with more than half of the neighbours' weight."""
+    xp = array_namespace(votes.scores)
+    likely = shares(votes) > 0.5
+    kept_before = _from_zero(xp, xp.astype(likely, xp.int64))
+    return Votes(
+        xp.take(kept_before, votes.indptr),
+        votes.labels[likely],
+        votes.scores[likely],
+        votes.totals,
+    )
 
 
 def rank(votes: Votes, k: int) -> Ranking:
@@ -118,11 +170,10 @@ def _from_zero(xp: Array, values: Array) -> Array:
 
 
 def _last_of_runs(xp: Array, *keys: Array) -> Array:
-    """Mark the last element of each run of equal keys."""
-    n = keys[0].shape[0]
-    last = xp.ones((n,), dtype=xp.bool, device=device(keys[0]))
+    """Mark the last element of each run of equal keys; there is one element at least."""
+    last = xp.ones((1,), dtype=xp.bool, device=device(keys[0]))
     changes = [key[1:] != key[:-1] for key in keys]
     inner = changes[0]
     for change in changes[1:]:
         inner = inner | change
-    return xp.concat([inner, last[:1]]) if n else last
+    return xp.concat([inner, last])

@@ -1,7 +1,8 @@
 """The budgeted mode: at most so many rows are completed, and it is counted what might be missing.
 
 Only rows that share one of the query's rare features are looked at; those with the largest dot
-product over the rare features are completed.
+product over the rare features are completed. Where no more such rows exist than the budget allows,
+the query is answered exactly.
 """
 
 from __future__ import annotations
@@ -40,9 +41,17 @@ def _cut(work, scratch, count, budget):  # type: ignore[no-untyped-def]
 def budget_search(  # type: ignore[no-untyped-def]
     split, work, scratch, plan, size, n_neighbors, beta, dead, budget
 ):
-    """Fill the heap of ``work``; its size and the number of rows that might still belong to it."""
+    """Fill the heap of ``work``; its size and the number of rows that might still belong to it.
+
+    The size is -1 where no more rows share a rare feature than the budget allows: then an exact
+    path is to answer.
+    """
     n_rare, n_frequent, _, mass = plan
     count = touch(split, work, scratch, n_rare)
+    if count < max(budget, n_neighbors):
+        for i in range(count):
+            work.acc[scratch.touched[i]] = 0
+        return np.int64(-1), np.int64(0)
     rest = remaining_mass(mass)
     cut = _cut(work, scratch, count, budget)
     found, pending = np.int64(0), np.int64(0)

@@ -205,7 +205,10 @@ class InvertedIndex:
 
     @cached_property
     def inverted(self) -> Lists:
-        """Inverted lists of all features, for the reference kernel; derived on first use."""
+        """Inverted lists of all features, for the reference kernel; kept after the first use."""
+        return self._invert()
+
+    def _invert(self) -> Lists:
         if not self.frequent.size:
             return Lists(self.starts, self.list_rows, self.list_units)
         full = np.empty(self.n_features + 1, dtype=np.int64)
@@ -225,7 +228,7 @@ class InvertedIndex:
         indices = np.empty(self.nnz, dtype=np.int32)
         units = np.empty(self.nnz, dtype=np.int32)
         cursor = np.zeros(self.n_rows, dtype=np.int32)
-        layout.transpose(*self.inverted, indptr, cursor, indices, units)
+        layout.transpose(*self._invert(), indptr, cursor, indices, units)
         return indptr, indices, units
 
     def shared(self, row: int, q_indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

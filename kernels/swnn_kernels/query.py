@@ -111,7 +111,7 @@ def answer_by_pruned(  # type: ignore[no-untyped-def]
             found, might[q] = budget_search(
                 split, work, scratch, plan, size, n_neighbors, beta, dead, budget
             )
-            done = True
+            done = found >= 0
         if not done and wants_sparse(scratch, split.ends.size - 1, plan, size, beta):
             found, done = sparse_search(split, work, scratch, plan, size, n_neighbors, beta, dead)
             floor = after_sparse(work, scratch, found, done)

@@ -33,7 +33,7 @@ class Vector(types.Type):
 @register_model(Vector)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: Any, fe_type: Vector) -> None:
-        super().__init__(manager, fe_type, fe_type.llvm)
+        super().__init__(manager, fe_type, fe_type.llvm)  # type: ignore[no-untyped-call]
 
 
 _I64, _I32, _I16, _I8 = (ir.IntType(bits) for bits in (64, 32, 16, 8))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from swnn_xp.backends._base import Index
+from swnn_xp.backends._kinds import kind_of
 
 __all__ = ["BACKENDS", "Backend", "Index", "get_backend", "resolve"]
 
@@ -29,7 +30,10 @@ class Backend:
     devices : tuple of str
         Kinds of devices it runs on.
     accepts : tuple of str
-        Kinds of input it takes without a copy to the host.
+        Kinds of input it takes as they are, named as `swnn_xp.backends._kinds.kind_of` does.
+        Results are of the kind that came in.
+    reference : bool
+        Made to be read and compared with, not to be fast: benchmarks give it fewer queries.
     summary : str
         One line for people.
     """
@@ -41,16 +45,22 @@ class Backend:
     devices: tuple[str, ...]
     accepts: tuple[str, ...]
     summary: str
+    reference: bool = False
 
     def missing(self) -> str | None:
         """Tell in one line why the backend can't be used here, or None."""
         absent = [module for module in self.needs if importlib.util.find_spec(module) is None]
-        return f"needs {', '.join(absent)}: {self.install}" if absent else None
+        if absent:
+            return f"needs {', '.join(absent)}: {self.install}"
+        return self._index_class().unusable()
 
     def load(self) -> type[Index]:
         """Import the backend's index class."""
         if reason := self.missing():
             raise ImportError(f"backend '{self.name}' {reason}")
+        return self._index_class()
+
+    def _index_class(self) -> type[Index]:
         module, _, name = self.index.partition(":")
         index: type[Index] = getattr(importlib.import_module(module), name)
         return index
@@ -77,6 +87,34 @@ BACKENDS: dict[str, Backend] = {
             accepts=("numpy", "scipy"),
             summary="sparse matrix products in SciPy, the array-API algorithm on NumPy",
         ),
+        Backend(
+            name="cupy",
+            index="swnn_xp.backends.cupy_:CupyIndex",
+            needs=("cupy",),
+            install="pip install 'swnn-xp[cupy12]' (CUDA 12) or 'swnn-xp[cupy13]' (CUDA 13)",
+            devices=("cuda",),
+            accepts=("numpy", "scipy", "cupy"),
+            summary="CUDA kernels over inverted lists, or cuSPARSE products if memory is short",
+        ),
+        Backend(
+            name="torch",
+            index="swnn_xp.backends.torch_:TorchIndex",
+            needs=("torch",),
+            install="pip install 'swnn-xp[torch]'",
+            devices=("cpu", "cuda", "others with float64 and int64"),
+            accepts=("numpy", "scipy", "torch"),
+            summary="sparse CSR products in torch",
+        ),
+        Backend(
+            name="array-api",
+            index="swnn_xp.backends.array_api:ArrayApiIndex",
+            needs=("array_api_compat",),
+            install="pip install swnn-xp",
+            devices=("whatever the namespace has",),
+            accepts=("numpy", "scipy", "cupy", "torch", "array-api"),
+            summary="standard array-API functions only, on dense arrays of any namespace",
+            reference=True,
+        ),
     )
 }
 
@@ -90,7 +128,17 @@ def get_backend(name: str) -> Backend:
 
 
 def resolve(name: str, X: Any = None) -> Backend:
-    """Turn ``"auto"`` into the backend that fits the input; other names stand for themselves."""
+    """Turn ``"auto"`` into the backend that fits the input; other names stand for themselves.
+
+    CuPy arrays go to cupy, torch tensors to torch, all else to numba: a GPU is never picked for
+    data that is not on one.
+
+    Examples
+    --------
+    >>> resolve("auto", [[1, 2]]).name
+    'numba'
+    """
     if name != "auto":
         return get_backend(name)
-    return BACKENDS["numba"]
+    kind = kind_of(X)
+    return BACKENDS[kind if kind in ("cupy", "torch") else "numba"]

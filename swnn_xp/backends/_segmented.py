@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from swnn_xp._types import Neighbours, UnitRows
+from swnn_xp._types import Array, LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends._base import Index
-from swnn_xp.search import merge
+from swnn_xp.backends._kinds import host_rows
+from swnn_xp.search import merge, shifted
 
 _GROWTH = 4  # an index is merged into its neighbour before it reaches a quarter of its size
 
@@ -36,14 +37,31 @@ class SegmentedIndex(Index):
         """Number of features."""
         return self.parts[0].n_features
 
+    @property
+    def kind(self) -> type[Index]:
+        """The class of the parts."""
+        return type(self.parts[0])
+
+    def rebuild(self, rows: UnitRows, **options: Any) -> Index:
+        """Make an index of the parts' kind over rows from the host, where the parts are."""
+        return self.parts[0].rebuild(rows, **options)
+
     @classmethod
-    def build(cls, rows: UnitRows, *, memory_budget: int, n_jobs: int) -> Index:
+    def build(
+        cls, rows: UnitRows, *, memory_budget: int, n_jobs: int = 1, device: Any = None
+    ) -> Index:
         """Segments come about by `appended`, never by building."""
         raise TypeError("a segmented index is made by `appended`")
 
     @classmethod
     def from_arrays(
-        cls, arrays: dict[str, Any], n_features: int, *, memory_budget: int, n_jobs: int
+        cls,
+        arrays: dict[str, Any],
+        n_features: int,
+        *,
+        memory_budget: int,
+        n_jobs: int = 1,
+        device: Any = None,
     ) -> Index:
         """Segments are merged before they are saved."""
         raise TypeError("a segmented index is merged before it is saved")
@@ -60,10 +78,34 @@ class SegmentedIndex(Index):
         for first, part in zip(self._firsts, self.parts, strict=False):
             here = None if dead is None else dead[first : first + part.n_rows]
             best = part.search(queries, n_neighbors, beta, here)
-            best = Neighbours(np.where(best.ids >= 0, best.ids + first, -1), best.sims)
+            best = shifted(best, int(first))
             found = best if found is None else merge(found, best, n_neighbors)
         assert found is not None
         return found
+
+    def rank_found(self, found: Neighbours, labels: LabelRows, alpha: float, k: int) -> Ranking:
+        """Let neighbours vote as the parts do."""
+        return self.parts[0].rank_found(found, labels, alpha, k)
+
+    def queries(self, X: Any) -> UnitRows:
+        """Turn a matrix of queries into canonical unit rows, where the parts are."""
+        return self.parts[0].queries(X)
+
+    def upload(self, array: Any) -> Array:
+        """Bring an array from the host to where the parts are."""
+        return self.parts[0].upload(array)
+
+    def place(self, labels: LabelRows) -> LabelRows:
+        """Bring label rows from the host to where the parts are."""
+        return self.parts[0].place(labels)
+
+    def like(self, X: Any, *arrays: Array) -> tuple[Array, ...]:
+        """Return arrays of the kind that X is."""
+        return self.parts[0].like(X, *arrays)
+
+    def matrix(self, X: Any, indptr: Array, columns: Array, values: Array, width: int) -> Any:
+        """Make a sparse matrix of the kind that X is."""
+        return self.parts[0].matrix(X, indptr, columns, values, width)
 
     def rows(self) -> UnitRows:
         """Return the rows of all parts."""
@@ -75,20 +117,19 @@ class SegmentedIndex(Index):
         return self.parts[at].shared(row - int(self._firsts[at]), features)
 
 
-def appended(index: Index, rows: UnitRows, *, memory_budget: int, n_jobs: int) -> Index:
+def appended(index: Index, rows: UnitRows, **options: Any) -> Index:
     """Index over the old rows and the new ones; the old index is left as it is.
 
     Sizes of parts fall by a factor of four at least, so there are few parts, and a row is indexed
     anew only as often as the number of times the model has grown fourfold.
     """
     parts = list(index.parts) if isinstance(index, SegmentedIndex) else [index]
-    kind = type(parts[0])
-    pending = [rows]
+    pending = [host_rows(rows)]
     size = rows.n_rows
     while parts and parts[-1].n_rows < _GROWTH * size:
         size += parts[-1].n_rows
         pending.insert(0, parts.pop().rows())
-    newest = kind.build(concatenated(pending), memory_budget=memory_budget, n_jobs=n_jobs)
+    newest = index.rebuild(concatenated(pending), **options)
     parts.append(newest)
     return newest if len(parts) == 1 else SegmentedIndex(parts)
 

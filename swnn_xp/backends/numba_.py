@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from swnn_kernels import InvertedIndex, rank, search
+from swnn_kernels import InvertedIndex, rank, search, vote_found
 from swnn_xp._types import LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends._base import Index
 
@@ -22,13 +22,21 @@ class NumbaIndex(Index):
         self._n_jobs = n_jobs
 
     @classmethod
-    def build(cls, rows: UnitRows, *, memory_budget: int, n_jobs: int = 1) -> NumbaIndex:
+    def build(
+        cls, rows: UnitRows, *, memory_budget: int, n_jobs: int = 1, device: Any = None
+    ) -> NumbaIndex:
         """Prepare an index over the rows."""
         return cls(InvertedIndex.build(*rows), memory_budget, n_jobs)
 
     @classmethod
     def from_arrays(
-        cls, arrays: dict[str, Any], n_features: int, *, memory_budget: int, n_jobs: int = 1
+        cls,
+        arrays: dict[str, Any],
+        n_features: int,
+        *,
+        memory_budget: int,
+        n_jobs: int = 1,
+        device: Any = None,
     ) -> NumbaIndex:
         """Make the index again out of ``arrays()``, without copying them."""
         return cls(InvertedIndex.from_arrays(arrays), memory_budget, n_jobs)
@@ -87,3 +95,7 @@ class NumbaIndex(Index):
                 n_jobs=self._n_jobs,
             )
         )
+
+    def rank_found(self, found: Neighbours, labels: LabelRows, alpha: float, k: int) -> Ranking:
+        """Let neighbours vote that were found before."""
+        return Ranking(*vote_found(*labels[:2], *found, alpha, k))

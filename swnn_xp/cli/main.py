@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from swnn_xp import __version__
 
@@ -19,16 +20,35 @@ _EPILOG = """\
 first steps:
   swnn demo                                tag Debian packages with the data set in the package
   swnn summarize train.txt                 what is in a data file
+  swnn tune train.txt -o best.toml         choose the parameters
   swnn fit train.txt -o model              index a data file
   swnn evaluate model test.txt             how good and how fast it is
   swnn predict model new.txt -o labels.tsv
   swnn explain model new.txt --row 0       why these labels"""
 
 
+# One module each, in the order of the help.
+_COMMANDS = (
+    "demo",
+    "summarize",
+    "tune",
+    "fit",
+    "predict",
+    "score",
+    "evaluate",
+    "explain",
+    "verify",
+    "datasets",
+    "twin",
+    "reproduce",
+    "backends",
+    "gpu_check",
+    "warmup",
+)
+
+
 def make_parser() -> argparse.ArgumentParser:
     """Make the parser of the whole command line."""
-    from swnn_xp.cli import demo, evaluate, explain, fit, predict, summarize
-
     parser = argparse.ArgumentParser(
         prog="swnn",
         description=_DESCRIPTION,
@@ -37,8 +57,8 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"swnn_xp {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (demo, summarize, fit, predict, evaluate, explain):
-        command.add_parser(commands)
+    for command in _COMMANDS:
+        import_module(f"swnn_xp.cli.{command}").add_parser(commands)
     return parser
 
 
@@ -46,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code (2 for bad input)."""
     args = make_parser().parse_args(argv)
     try:
-        args.run(args)
+        status = args.run(args)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader (head, less) has seen enough. Nothing can be flushed to it at exit either.
@@ -61,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("swnn: stopped", file=sys.stderr)
         return 130
-    return 0
+    return status or 0
 
 
 def _complain(what: str) -> int:

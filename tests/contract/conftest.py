@@ -1,25 +1,28 @@
-"""The contract suite runs once for every backend that is usable here.
+"""The contract suite runs once for every backend that is usable here and each kind of its input.
 
 A backend registers itself by its row in `swnn_xp.backends.BACKENDS`; nothing is to be done here.
 """
 
 import pytest
-
-from swnn_xp.backends import BACKENDS
+from contract.subjects import NativeClassifier, subjects
 
 
 def pytest_generate_tests(metafunc):
-    if "backend" in metafunc.fixturenames:
-        usable = [name for name, backend in BACKENDS.items() if backend.missing() is None]
-        metafunc.parametrize("backend", usable, scope="session")
+    if "subject" in metafunc.fixturenames:
+        metafunc.parametrize("subject", subjects(), ids=str, scope="session")
 
 
 @pytest.fixture(scope="session")
-def classifier(backend):
-    """Make classifiers that run on the backend."""
-    from swnn_xp import SWNNClassifier
+def classifier(subject):
+    """Make classifiers that run on the subject."""
+    kind = type("Classifier", (NativeClassifier,), {"subject": subject})
 
     def make(**params):
-        return SWNNClassifier(backend=backend, **params)
+        return kind(backend=subject.backend, **params)
 
-    return make
+    with pytest.MonkeyPatch.context() as patch:
+        if subject.products:
+            from swnn_xp.backends.cupy_ import CupyIndex
+
+            patch.setattr(CupyIndex, "_kernels_fit", lambda self, rows: False)
+        yield make

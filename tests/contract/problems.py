@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
+
+EXAMPLES = int(os.environ.get("SWNN_EXAMPLES", "60"))
+"""Examples of a property; fewer where every kernel runs in an emulator."""
 
 
 class Problem(NamedTuple):

@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+from contract.problems import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +26,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=EXAMPLES * 2 // 3, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), steps=steps, S=st.integers(1, 12))
 def test_any_sequence_equals_a_fresh_fit(classifier, seed, steps, S):
     rng = np.random.default_rng(seed)

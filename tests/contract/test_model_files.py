@@ -25,10 +25,10 @@ def check_same(one, other):
 @pytest.mark.parametrize("mmap", [True, False])
 def test_round_trip(classifier, tmp_path, mmap):
     names = [f"label {i}" for i in range(12)]
-    clf = classifier(n_neighbors=np.int64(7), alpha=2.0, beta=0.5).fit(X, Y, label_names=names)
+    clf = classifier(n_neighbors=np.int64(7), alpha=0.0, beta=2.0).fit(X, Y, label_names=names)
     clf.save(tmp_path / "model")
     again = SWNNClassifier.load(tmp_path / "model", mmap=mmap, verify=True)
-    assert (again.n_neighbors, again.alpha, again.beta) == (7, 2.0, 0.5)
+    assert (again.n_neighbors, again.alpha, again.beta) == (7, 0.0, 2.0)
     assert again.label_names_ == names
     assert again.feature_names_ is None
     check_same(clf, again)

@@ -1,0 +1,32 @@
+"""What pytest leaves out where an extra is not installed, said in one line each."""
+
+from importlib.util import find_spec
+
+# Extra: the modules it brings, what needs them, and the target that runs these.
+_EXTRAS = {
+    "cupy": (
+        ("cupy",),
+        ("swnn_xp/backends/cupy_.py", "swnn_xp/backends/_cuda_kernels.py"),
+        "test-backends",
+    ),
+    "torch": (("torch",), ("swnn_xp/backends/torch_.py",), "test-backends"),
+    "dask": (("distributed",), ("swnn_xp/distributed", "tests/distributed"), "test-extras"),
+    "serve": (
+        ("fastapi", "uvicorn", "msgspec"),
+        ("swnn_xp/serve", "tests/serve"),
+        "test-extras",
+    ),
+}
+_ABSENT = {
+    extra: (paths, target)
+    for extra, (modules, paths, target) in _EXTRAS.items()
+    if any(find_spec(module) is None for module in modules)
+}
+collect_ignore = [path for paths, _ in _ABSENT.values() for path in paths]
+
+
+def pytest_report_header():
+    return [
+        f"left out: {', '.join(paths)}, for lack of the extra {extra!r} (make {target} has it)"
+        for extra, (paths, target) in _ABSENT.items()
+    ]

@@ -1,0 +1,202 @@
+"""Canonical unit rows made where the data lives, by the array API; no copy to the host.
+
+The twin of `swnn_xp._sparse` and `swnn_xp.fixed_point` for arrays of any namespace on any device,
+with the same bits and the same errors. What crosses to the host is a handful of scalars: whether
+all is finite, whether the columns ascend, the longest row.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from array_api_compat import array_namespace, device
+
+from swnn_xp._types import Array, UnitRows
+from swnn_xp.fixed_point import _LOW_BITS, _SCALED, UNIT_BITS
+
+_CHUNK = 1 << 22  # non-zeros handled at a time: bounds the temporaries to about 300 MB
+
+
+class Entries(NamedTuple):
+    """Stored entries of a matrix, row after row; columns in any order, repeats allowed."""
+
+    at_row: Array  # int64, ascending
+    columns: Array  # int64
+    values: Array  # float64
+    shape: tuple[int, int]
+
+
+def dense_entries(X: Array, name: str) -> Entries:
+    """Entries of a dense matrix that are not 0 (NaN is one of them).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dense_entries(np.asarray([[0.0, 2.5], [0.0, 0.0]]), "X").columns.tolist()
+    [1]
+    """
+    xp = array_namespace(X)
+    if X.ndim != 2:
+        raise ValueError(
+            f"{name} must be 2-D (rows x columns), got {X.ndim}-D; a single row is [row]"
+        )
+    require_real(X, name)
+    values = xp.astype(X, xp.float64)
+    filled = values != 0
+    at_row, columns = xp.nonzero(filled)
+    shape = int(X.shape[0]), int(X.shape[1])
+    return Entries(xp.astype(at_row, xp.int64), xp.astype(columns, xp.int64), values[filled], shape)
+
+
+def compressed_entries(
+    indptr: Array, columns: Array, values: Array, shape: tuple[int, int], name: str
+) -> Entries:
+    """Entries of a matrix in compressed rows."""
+    xp = array_namespace(values)
+    require_real(values, name)
+    indptr = xp.astype(indptr, xp.int64)
+    sizes = indptr[1:] - indptr[:-1]
+    at_row = xp.repeat(xp.arange(shape[0], dtype=xp.int64, device=device(values)), sizes)
+    # Room behind the last row is legal in CSR and holds nothing of ours.
+    stored = at_row.shape[0]
+    columns, values = columns[:stored], values[:stored]
+    return Entries(at_row, xp.astype(columns, xp.int64), xp.astype(values, xp.float64), shape)
+
+
+def device_rows(entries: Entries, name: str) -> UnitRows:
+    """Bring entries to canonical rows of unit length in fixed point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> entries = dense_entries(np.asarray([[3.0, 4.0]]), "X")
+    >>> device_rows(entries, "X").units.tolist()
+    [5033165, 6710886]
+    """
+    at_row, columns, values = _canonical(entries, name)
+    xp = array_namespace(values)
+    rows = xp.arange(entries.shape[0] + 1, dtype=xp.int64, device=device(values))
+    indptr = xp.astype(xp.searchsorted(at_row, rows), xp.int64)
+    pieces = [
+        _units(at_row[start:stop] - first, indptr[first : last + 1] - start, values[start:stop])
+        for first, last, start, stop in _row_chunks(xp, indptr)
+    ]
+    units = xp.concat(pieces) if pieces else xp.astype(values, xp.int32)
+    return UnitRows(indptr, xp.astype(columns, xp.int32), units, entries.shape[1])
+
+
+def require_real(values: Array, name: str) -> None:
+    """Refuse complex numbers and anything else that is not a real number."""
+    xp = array_namespace(values)
+    if not xp.isdtype(values.dtype, ("bool", "integral", "real floating")):
+        raise ValueError(f"{name}: values must be real numbers, got dtype {values.dtype}")
+
+
+def _canonical(entries: Entries, name: str) -> tuple[Array, Array, Array]:
+    """Sort columns within rows, sum repeats in stored order, drop zeros."""
+    at_row, columns, values, (_, width) = entries
+    xp = array_namespace(values)
+    if width > 2**31 - 1:
+        raise ValueError(f"{name}: {width} columns are more than the 2**31 - 1 supported")
+    if values.shape[0] == 0:
+        return at_row, columns, values
+    _require_in_range(at_row, columns, width, name)
+    _require_finite(at_row, columns, values, name)
+    key = at_row * width + columns
+    if not bool(xp.all(key[1:] > key[:-1])):
+        order = xp.argsort(key, stable=True)
+        key, values = _sum_repeats(xp, xp.take(key, order), xp.take(values, order))
+        at_row, columns = key // width, key % width
+        _require_finite(at_row, columns, values, name)
+    filled = values != 0
+    return at_row[filled], columns[filled], values[filled]
+
+
+def _sum_repeats(xp: Array, key: Array, values: Array) -> tuple[Array, Array]:
+    """Add the values of equal keys one after another, so that the sum has the host's bits."""
+    one = xp.ones((1,), dtype=xp.bool, device=device(key))
+    starts = xp.nonzero(xp.concat([one, key[1:] != key[:-1]]))[0]
+    ends = xp.concat([starts[1:], xp.zeros_like(starts[:1]) + key.shape[0]])
+    sums = xp.take(values, starts)
+    for step in range(1, int(xp.max(ends - starts))):
+        place = starts + step
+        more = place < ends
+        added = xp.take(values, xp.where(more, place, starts))
+        sums = xp.where(more, sums + added, sums)
+    return xp.take(key, starts), sums
+
+
+def _units(row: Array, indptr: Array, values: Array) -> Array:
+    """Fixed-point values of the non-zeros of some rows; `row` and `indptr` count from 0."""
+    xp = array_namespace(values)
+    scaled = xp.round(values / xp.take(_largest(values, indptr, row), row) * _SCALED)
+    squares = xp.astype(scaled, xp.int64)
+    squares = squares * squares
+    # Two words, so that no row is too long for int64; see `swnn_xp.fixed_point`.
+    high = _row_sums(squares >> _LOW_BITS, indptr)
+    low = _row_sums(squares & ((1 << _LOW_BITS) - 1), indptr)
+    high, low = high + (low >> _LOW_BITS), low & ((1 << _LOW_BITS) - 1)
+    total = xp.astype(high, xp.float64) * 2.0**_LOW_BITS + xp.astype(low, xp.float64)
+    return xp.astype(xp.round(scaled / xp.take(xp.sqrt(total), row) * 2.0**UNIT_BITS), xp.int32)
+
+
+def _largest(values: Array, indptr: Array, row: Array) -> Array:
+    """Largest magnitude of each row; anything for an empty row.
+
+    The array API has no reduction over segments. Here every place takes the larger of itself and
+    the place 1, 2, 4, ... before it in its row, until the row's last place has seen them all.
+    """
+    xp = array_namespace(values)
+    largest = xp.abs(values)
+    sizes = indptr[1:] - indptr[:-1]
+    place = xp.arange(values.shape[0], dtype=xp.int64, device=device(values))
+    within = place - xp.take(indptr, row)
+    longest, reach = int(xp.max(sizes)), 1
+    while reach < longest:
+        before = xp.take(largest, xp.where(within >= reach, place - reach, place))
+        largest = xp.where(before > largest, before, largest)
+        reach *= 2
+    ends = indptr[1:] - 1
+    return xp.take(largest, xp.where(ends < 0, xp.zeros_like(ends), ends))
+
+
+def _row_sums(values: Array, indptr: Array) -> Array:
+    xp = array_namespace(values)
+    running = xp.cumulative_sum(values, dtype=xp.int64, include_initial=True)
+    return xp.take(running, indptr[1:]) - xp.take(running, indptr[:-1])
+
+
+def _row_chunks(xp: Array, indptr: Array) -> list[tuple[int, int, int, int]]:
+    """Runs of rows with about ``_CHUNK`` non-zeros: first, last, and where their entries are."""
+    total, n_rows = int(indptr[-1]), int(indptr.shape[0]) - 1
+    chunks, first, start = [], 0, 0
+    while start < total:
+        if total - start <= _CHUNK:
+            last, stop = n_rows, total
+        else:
+            limit = xp.asarray([start + _CHUNK], dtype=xp.int64, device=device(indptr))
+            last = max(first + 1, int(xp.searchsorted(indptr, limit, side="right")[0]) - 1)
+            stop = int(indptr[last])
+        if stop > start:
+            chunks.append((first, last, start, stop))
+        first, start = last, stop
+    return chunks
+
+
+def _require_in_range(at_row: Array, columns: Array, width: int, name: str) -> None:
+    xp = array_namespace(columns)
+    outside = (columns < 0) | (columns >= width)
+    if bool(xp.any(outside)):
+        at = int(xp.argmax(xp.astype(outside, xp.int8)))
+        raise ValueError(
+            f"{name}: row {int(at_row[at])} has column {int(columns[at])}, outside 0..{width - 1}"
+        )
+
+
+def _require_finite(at_row: Array, columns: Array, values: Array, name: str) -> None:
+    xp = array_namespace(values)
+    finite = xp.isfinite(values)
+    if not bool(xp.all(finite)):
+        at = int(xp.argmin(xp.astype(finite, xp.int8)))
+        where = f"row {int(at_row[at])}, column {int(columns[at])}"
+        raise ValueError(f"{name}: {where} is {float(values[at])}")

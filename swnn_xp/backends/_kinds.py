@@ -1,0 +1,88 @@
+"""What kind of matrix the user has handed in, told without importing any array library."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from array_api_compat import is_array_api_obj
+
+from swnn_xp._types import Array, UnitRows
+
+
+def kind_of(X: Any) -> str:
+    """Name the kind: numpy (and whatever NumPy converts), scipy, cupy, torch or array-api.
+
+    Examples
+    --------
+    >>> kind_of([[1, 2]])
+    'numpy'
+    """
+    if sp.issparse(X):
+        return "scipy"
+    root = type(X).__module__.partition(".")[0]
+    if root in ("cupy", "cupyx"):
+        return "cupy"
+    if "torch" in sys.modules and isinstance(X, sys.modules["torch"].Tensor):
+        return "torch"
+    if isinstance(X, np.ndarray) or not is_array_api_obj(X):
+        return "numpy"
+    return "array-api"
+
+
+def is_host(X: Any) -> bool:
+    """Tell whether NumPy and SciPy take it as it is."""
+    return kind_of(X) in ("numpy", "scipy")
+
+
+def host_matrix(X: Any) -> Any:
+    """Copy a matrix of any kind to the host: NumPy if it is dense, SciPy if it is sparse.
+
+    Examples
+    --------
+    >>> host_matrix([[1, 2]])
+    [[1, 2]]
+    """
+    kind = kind_of(X)
+    if kind == "cupy":
+        return X.get()
+    if kind == "torch":
+        return _host_tensor(X)
+    if kind == "array-api":
+        return host_array(X)
+    return X
+
+
+def host_array(array: Any) -> Any:
+    """Copy an array of any array-API namespace to NumPy, from whatever device it is on."""
+    if isinstance(array, np.ndarray):
+        return array
+    if kind_of(array) == "cupy":
+        return array.get()  # CuPy exports to the host only on request, and this is one
+    if kind_of(array) == "torch":
+        return array.detach().cpu().numpy()
+    return np.array(np.from_dlpack(array))
+
+
+def host_rows(rows: UnitRows) -> UnitRows:
+    """Copy rows to the host."""
+    return mapped_rows(host_array, rows)
+
+
+def mapped_rows(move: Callable[[Array], Array], rows: UnitRows) -> UnitRows:
+    """Rows with each array replaced by what `move` makes of it."""
+    return UnitRows(move(rows.indptr), move(rows.indices), move(rows.units), rows.n_features)
+
+
+def _host_tensor(X: Any) -> Any:
+    import torch
+
+    if X.layout == torch.strided:
+        return X.detach().cpu().numpy()
+    coo = X.detach().cpu().to_sparse_coo()
+    # Not coalesced on purpose: repeats are summed later, in the order they are stored.
+    at_row, column = coo._indices().numpy()
+    return sp.coo_array((coo._values().numpy(), (at_row, column)), shape=tuple(X.shape))

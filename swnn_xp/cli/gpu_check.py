@@ -1,0 +1,42 @@
+"""`swnn gpu-check`: compare this machine's GPU with recorded answers, and time it."""
+
+from __future__ import annotations
+
+import argparse
+
+from swnn_xp.backends import BACKENDS
+from swnn_xp.cli._progress import note
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser(
+        "gpu-check", help="compare a device's answers with recorded ones and time it"
+    )
+    parser.add_argument("--backend", choices=list(BACKENDS), default="cupy", help="default: cupy")
+    parser.add_argument("--device", help="number of a CUDA device, or torch's name of one")
+    parser.add_argument(
+        "--quick", action="store_true", help="only the small problem (for emulators)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; 1 if any answer differs."""
+    from swnn_xp.gpu_check import SIZES, check
+
+    number = args.device is not None and args.device.isdigit()
+    device = int(args.device) if number else args.device
+    wrong = 0
+    for name, size in SIZES.items():
+        if name != "small" and args.quick:
+            continue
+        note(f"{name}: {size.rows:,} rows, {size.queries:,} queries ...")
+        report = check(args.backend, name, device)
+        verdict = "same bits" if report.correct else f"DIFFERENT: {report.found}, not {size.golden}"
+        share = report.roofline_share
+        room = f"{share:.1%} of the roofline" if share else "roofline not known"
+        print(f"{report.device}, {name} problem: {verdict}")
+        print(f"  {report.rows_per_second:,.0f} rows/s, {room}")
+        wrong += not report.correct
+    return int(wrong > 0)

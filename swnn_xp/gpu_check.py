@@ -1,0 +1,147 @@
+"""A fixed problem whose answer is known to the last bit, to check and time a device.
+
+The hashes below were recorded on a CPU. Since all backends give the same bits, any other hash on
+any device is an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from swnn_xp.classifier import SWNNClassifier
+
+K = 5
+SETTINGS = ((25, 1, 1), (7, 2, 0), (75, 0, 2))  # n_neighbors, alpha, beta
+
+
+class Size(NamedTuple):
+    """Shape of a problem and the recorded hash of its answer."""
+
+    rows: int
+    features: int
+    row_length: int
+    labels: int
+    queries: int
+    golden: str
+
+
+SIZES = {
+    "small": Size(600, 400, 12, 50, 24, "e0048da33f6a2b9cfbca0415586375b8"),
+    "large": Size(200_000, 8_000, 40, 5_000, 1_024, "7e89ddf20921b2af324cc0a476bd57c0"),
+}
+
+
+class Problem(NamedTuple):
+    """Training rows, their labels, and queries."""
+
+    X: sp.csr_array
+    Y: sp.csr_array
+    Q: sp.csr_array
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a check found."""
+
+    device: str
+    correct: bool
+    found: str
+    rows_per_second: float
+    roofline_share: float | None
+    """Time that moving the bytes takes at the device's peak, over the measured time; an estimate
+    of how much room is left. None where the device does not tell its bandwidth."""
+
+
+def check(backend: str, size: str = "small", device: Any = None) -> Report:
+    """Run the fixed problem on a backend and compare.
+
+    Examples
+    --------
+    >>> check("numpy").correct
+    True
+    """
+    problem, golden = make_problem(SIZES[size]), SIZES[size].golden
+    clf = SWNNClassifier(backend=backend, device=device).fit(problem.X, problem.Y)
+    found = answer_hash(clf, problem.Q)
+    clf.set_params(n_neighbors=25, alpha=1, beta=1)
+    started = time.perf_counter()
+    clf.predict_topk(problem.Q, k=K)  # ends with a copy to the host, so it waits for the device
+    seconds = time.perf_counter() - started
+    bandwidth = peak_bandwidth(backend, device)
+    share = least_bytes(problem) / bandwidth / seconds if bandwidth else None
+    name = device_name(backend, device)
+    return Report(name, found == golden, found, problem.Q.shape[0] / seconds, share)
+
+
+def answer_hash(clf: SWNNClassifier, Q: Any) -> str:
+    """Hash of neighbours and labels under all settings."""
+    digest = hashlib.sha256()
+    for n_neighbors, alpha, beta in SETTINGS:
+        clf.set_params(n_neighbors=n_neighbors, alpha=alpha, beta=beta)
+        ids, sims = clf.kneighbors(Q)
+        labels, scores = clf.predict_topk(Q, k=K)
+        for array, kind in ((ids, "<i8"), (sims, "<f8"), (labels, "<i8"), (scores, "<f8")):
+            digest.update(np.ascontiguousarray(array, dtype=kind).tobytes())
+    return digest.hexdigest()[:32]
+
+
+def make_problem(size: Size) -> Problem:
+    """Make the problem; integers only, so that it is the same with every version of NumPy."""
+    X = _matrix(1, size.rows, size.features, size.row_length)
+    Y = _matrix(2, size.rows, size.labels, 3)
+    Q = _matrix(3, size.queries, size.features, size.row_length)
+    return Problem(X, Y, Q)
+
+
+def least_bytes(problem: Problem) -> int:
+    """Bytes that the queries must at least move: their lists once, each row's sum twice."""
+    postings = np.bincount(problem.X.indices, minlength=problem.X.shape[1])[problem.Q.indices]
+    return int(postings.sum()) * 8 + problem.Q.shape[0] * problem.X.shape[0] * 16
+
+
+def device_name(backend: str, device: Any) -> str:
+    """What the device calls itself."""
+    if backend != "cupy":
+        return str(device or "default device")
+    import cupy
+
+    properties = cupy.cuda.runtime.getDeviceProperties(device or 0)
+    return str(properties["name"].decode())
+
+
+def peak_bandwidth(backend: str, device: Any) -> float | None:
+    """Bytes a second between the device and its memory by its own figures, if it has any."""
+    if backend != "cupy":
+        return None
+    import cupy
+
+    known = cupy.cuda.Device(device or 0).attributes
+    kilohertz, bits = known.get("MemoryClockRate", 0), known.get("GlobalMemoryBusWidth", 0)
+    return 2e3 * kilohertz * bits / 8 or None  # two transfers a clock
+
+
+def _matrix(stream: int, rows: int, columns: int, length: int) -> sp.csr_array:
+    """Rows with about `length` entries: some columns are frequent, values are 1 to 4."""
+    drawn = _mixed(np.arange(rows * length, dtype=np.uint64) + np.uint64(stream << 40))
+    fraction = drawn >> np.uint64(43)  # 21 bits
+    column = (fraction * fraction >> np.uint64(21)) * np.uint64(columns) >> np.uint64(21)
+    value = (drawn & np.uint64(3)) + np.uint64(1)
+    indptr = np.arange(0, rows * length + 1, length)
+    made = sp.csr_array((value.astype(float), column.astype(np.int32), indptr), (rows, columns))
+    made.sum_duplicates()
+    return made
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers that look random: the splitmix64 generator's output function."""
+    z = numbers * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

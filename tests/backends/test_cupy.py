@@ -1,0 +1,106 @@
+"""What only CuPy has: its sparse matrices, its memory pool, its devices and streams."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from swnn_xp import SWNNClassifier
+from swnn_xp.backends import BACKENDS
+
+cupy = pytest.importorskip("cupy")
+if BACKENDS["cupy"].missing():
+    pytest.skip(f"cupy: {BACKENDS['cupy'].missing()}", allow_module_level=True)
+cusp = pytest.importorskip("cupyx.scipy.sparse")
+
+RNG = np.random.default_rng(0)
+X = RNG.choice([0.0, 0.0, 1.0, 2.0], size=(30, 8))
+Y = (RNG.random((30, 5)) < 0.4).astype(int)
+WANTED = SWNNClassifier(5, backend="numpy").fit(X, Y).predict_topk(X)
+
+
+@pytest.mark.parametrize(
+    "kind", [cupy.asarray, cusp.csr_matrix, cusp.csr_array, cusp.coo_matrix, cusp.csc_matrix]
+)
+def test_every_kind_of_matrix(kind):
+    brought = kind(cupy.asarray(X))
+    clf = SWNNClassifier(5).fit(brought, cupy.asarray(Y))
+    assert clf.index_.backend == "cupy"
+    labels, scores = clf.predict_topk(brought)
+    assert isinstance(labels, cupy.ndarray)
+    np.testing.assert_array_equal(labels.get(), WANTED.labels)
+    np.testing.assert_array_equal(scores.get(), WANTED.scores)
+
+
+def test_sparse_results_and_mixed_callers():
+    clf = SWNNClassifier(5).fit(cusp.csr_matrix(cupy.asarray(X)), Y)
+    host = SWNNClassifier(5, backend="numpy").fit(X, Y)
+    assert cusp.issparse(clf.predict_proba(cupy.asarray(X)))
+    assert isinstance(clf.predict_topk(X).labels, np.ndarray)
+    assert isinstance(clf.predict(sp.csr_array(X)), sp.csr_array)
+    label = int(WANTED.labels[0, 0])
+    assert clf.explain(cupy.asarray(X[0]), label) == host.explain(X[0], label)
+
+
+def test_repeated_entries_are_summed():
+    parts = cupy.asarray([1.0, 2.0, 5.0]), cupy.asarray([1, 1, 0]), cupy.asarray([0, 2, 3])
+    clf = SWNNClassifier(1).fit(cusp.csr_matrix(parts, shape=(2, 2)), np.eye(2))
+    assert clf.index_.rows().units.tolist() == [2**23, 2**23]
+
+
+def test_clear_errors():
+    with pytest.raises(ValueError, match="X is a cupy array and backend 'numba' takes NumPy"):
+        SWNNClassifier(backend="numba").fit(cupy.asarray(X), Y)
+    with pytest.raises(ValueError, match="device must be the number of a CUDA device below"):
+        SWNNClassifier(backend="cupy", device=99).fit(X, Y)
+    bad = cupy.asarray(X)
+    bad[2, 1] = cupy.nan
+    with pytest.raises(ValueError, match="row 2, column 1 is nan"):
+        SWNNClassifier().fit(bad, Y)
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+def test_less_memory_halves_the_block(monkeypatch, kernels):
+    from swnn_xp.backends.cupy_ import CupyIndex
+
+    search, sizes = CupyIndex._search_block, []
+
+    def tight(self, block, *args):
+        sizes.append(block.n_rows)
+        if block.n_rows > 4:
+            raise cupy.cuda.memory.OutOfMemoryError(1, 1, 1)
+        return search(self, block, *args)
+
+    monkeypatch.setattr(CupyIndex, "_search_block", tight)
+    if not kernels:
+        monkeypatch.setattr(CupyIndex, "_kernels_fit", lambda self, rows: False)
+    labels = SWNNClassifier(5, backend="cupy").fit(X, Y).predict_topk(X).labels
+    np.testing.assert_array_equal(labels, WANTED.labels)
+    assert sizes[:2] == ([8, 4] if kernels else [30, 15])
+
+
+def test_a_full_device_takes_the_product_path(monkeypatch):
+    from swnn_xp.backends import cupy_
+
+    assert SWNNClassifier(backend="cupy").fit(X, Y).index_._lists is not None
+    monkeypatch.setattr(cupy_, "free_memory", lambda: 1000)
+    clf = SWNNClassifier(5, backend="cupy").fit(X, Y)
+    assert clf.index_._lists is None
+    np.testing.assert_array_equal(clf.predict_topk(X).labels, WANTED.labels)
+
+
+def test_the_pools_limit_counts():
+    from swnn_xp.backends.cupy_ import free_memory
+
+    pool = cupy.get_default_memory_pool()
+    before = pool.get_limit()
+    pool.set_limit(size=pool.used_bytes() + 10_000_000)
+    try:
+        assert free_memory() <= 10_000_000
+    finally:
+        pool.set_limit(size=before)
+
+
+def test_another_stream():
+    with cupy.cuda.Stream(non_blocking=True):
+        labels = SWNNClassifier(5).fit(cupy.asarray(X), Y).predict_topk(cupy.asarray(X)).labels
+        np.testing.assert_array_equal(labels.get(), WANTED.labels)

@@ -1,0 +1,24 @@
+"""The recorded answers: every backend gives them, and a wrong one is noticed."""
+
+import pytest
+
+from swnn_xp import gpu_check
+from swnn_xp.backends import BACKENDS
+from swnn_xp.cli.main import main
+
+USABLE = [name for name, backend in BACKENDS.items() if backend.missing() is None]
+
+
+@pytest.mark.parametrize("backend", USABLE)
+def test_every_backend_gives_the_recorded_bits(backend, capsys):
+    assert main(["gpu-check", "--backend", backend, "--quick"]) == 0
+    out = capsys.readouterr().out
+    assert "same bits" in out
+    assert "rows/s" in out
+
+
+def test_a_wrong_answer_fails(monkeypatch, capsys):
+    wrong = gpu_check.SIZES["small"]._replace(golden="0" * 32)
+    monkeypatch.setitem(gpu_check.SIZES, "small", wrong)
+    assert main(["gpu-check", "--backend", "numpy", "--quick"]) == 1
+    assert "DIFFERENT" in capsys.readouterr().out

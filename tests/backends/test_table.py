@@ -1,0 +1,125 @@
+"""The capability table: what is usable, how "auto" chooses, and what is said about the rest."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from swnn_xp import SWNNClassifier
+from swnn_xp.backends import BACKENDS, resolve
+from swnn_xp.backends._kinds import host_matrix, kind_of
+from swnn_xp.cli.main import main
+
+
+def test_auto_stays_on_the_cpu_for_host_data():
+    for X in ([[1]], np.eye(2), sp.eye_array(2)):
+        assert resolve("auto", X).name == "numba"
+
+
+def test_auto_looks_at_where_a_type_comes_from():
+    stranger = type("ndarray", (), {"__module__": "cupy._core.core"})()
+    assert kind_of(stranger) == "cupy"
+    assert resolve("auto", stranger).name == "cupy"
+
+
+def test_nothing_is_imported_that_is_not_needed():
+    code = (
+        "import sys, numpy as np; from swnn_xp import SWNNClassifier;"
+        "SWNNClassifier(backend='numpy').fit(np.eye(2), np.eye(2)).predict_topk(np.eye(2));"
+        "sys.exit(any(m in sys.modules for m in ('cupy', 'torch', 'numba')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_a_missing_library_is_named_with_what_to_install(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    for name in ("cupy", "torch"):
+        with pytest.raises(ImportError, match=f"backend '{name}' needs {name}: pip install") as e:
+            SWNNClassifier(backend=name).fit(np.eye(2), np.eye(2))
+        assert "\n" not in str(e.value)
+    assert main(["gpu-check", "--backend", "cupy"]) == 2
+    assert "pip install 'swnn-xp[cupy12]'" in capsys.readouterr().err
+
+
+def test_the_command_lists_every_backend(capsys):
+    assert main(["backends"]) == 0
+    out = capsys.readouterr().out
+    for name, backend in BACKENDS.items():
+        assert f"\n{name}" in f"\n{out}"
+        assert backend.summary in out
+    assert "numba      usable" in out
+
+
+def test_unknown_names_and_devices():
+    with pytest.raises(ValueError, match="backend must be one of auto, numba"):
+        SWNNClassifier(backend="abacus").fit(np.eye(2), np.eye(2))
+    for name in ("numpy", "numba"):
+        with pytest.raises(ValueError, match="runs on the CPU, not on device 'cuda:0'"):
+            SWNNClassifier(backend=name, device="cuda:0").fit(np.eye(2), np.eye(2))
+    with pytest.raises(ValueError, match="is on the host: bring it to device"):
+        SWNNClassifier(backend="array-api", device="gpu").fit(np.eye(2), np.eye(2))
+
+
+def test_portable_backend_keeps_namespaces_and_devices_apart():
+    xs = pytest.importorskip("array_api_strict")
+    X = xs.asarray(np.eye(3), device=xs.Device("device1"))
+    clf = SWNNClassifier(backend="array-api").fit(X, np.eye(3))
+    assert isinstance(clf.kneighbors(np.eye(3)).ids, np.ndarray)  # from the host: back to the host
+    with pytest.raises(ValueError, match="X is on device"):
+        clf.kneighbors(xs.asarray(np.eye(3)))
+    plain = SWNNClassifier(backend="array-api").fit(np.eye(3), np.eye(3))
+    with pytest.raises(ValueError, match="fitted on array_api_compat.numpy|is on device"):
+        plain.kneighbors(X)
+
+
+def test_rows_with_repeats_zeros_and_extremes_are_the_same_everywhere():
+    from swnn_xp._sparse import canonical_rows
+    from swnn_xp.backends import _device_rows as portable
+    from swnn_xp.fixed_point import unit_rows
+
+    rng = np.random.default_rng(5)
+    for seed in range(30):
+        n, d, m = rng.integers(1, 20), rng.integers(1, 9), rng.integers(0, 90)
+        at_row = np.sort(rng.integers(0, n, m))
+        values = rng.choice([0, 1, -1, 0.5, 1e300, 1e-300, rng.normal()], m)
+        indptr = np.searchsorted(at_row, np.arange(n + 1))
+        X = sp.csr_array((values, rng.integers(0, d, m), indptr), shape=(n, d))
+        entries = portable.compressed_entries(X.indptr, X.indices, X.data, X.shape, "X")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(portable, "_CHUNK", 1 + seed)
+            found = portable.device_rows(entries, "X")
+        for ours, theirs in zip(found[:3], unit_rows(canonical_rows(X))[:3], strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+            assert ours.dtype == theirs.dtype
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_portable_errors_are_those_of_the_host(bad):
+    from swnn_xp.backends._device_rows import compressed_entries, dense_entries, device_rows
+
+    X = np.eye(3)
+    X[1, 2] = bad
+    with pytest.raises(ValueError, match=f"X: row 1, column 2 is {bad}"):
+        device_rows(dense_entries(X, "X"), "X")
+    parts = np.asarray([0, 1]), np.asarray([7]), np.asarray([1.0])
+    entries = compressed_entries(*parts, (1, 3), "X")
+    with pytest.raises(ValueError, match="row 0 has column 7, outside 0..2"):
+        device_rows(entries, "X")
+    with pytest.raises(ValueError, match="must be 2-D"):
+        dense_entries(np.ones(3), "X")
+    with pytest.raises(ValueError, match="real numbers"):
+        dense_entries(np.ones((1, 1), complex), "X")
+
+
+def test_host_matrix_leaves_host_data_alone():
+    X = sp.eye_array(2)
+    assert host_matrix(X) is X
+
+
+def test_the_docs_table_is_the_code_table():
+    script = Path(__file__).parents[2] / "scripts" / "backends_table.py"
+    done = subprocess.run([sys.executable, script, "--check"])
+    assert done.returncode == 0, "run scripts/backends_table.py"
