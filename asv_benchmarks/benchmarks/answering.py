@@ -6,44 +6,47 @@ import itertools
 
 import numpy as np
 
-from .common import BACKEND_NAMES, LARGE_BATCH, Suite, fit, queries, require, wait
+from .common import BACKEND_NAMES, LARGE_BATCH, Suite, clock, fit, queries, require, wait
+
+ONE_BY_ONE = 32
 
 
 class Latency(Suite):
-    """One query after the other; each call is another row, so no row is in the cache."""
+    """One query after the other: divide by the number of rows for the time of one."""
 
     params = (BACKEND_NAMES,)
     param_names = ("backend",)
-    number = 32
 
     def setup(self, backend):
         self.clf = fit(backend)
-        rows = queries(self.number)
-        self.rows = itertools.cycle([rows[[i]] for i in range(rows.shape[0])])
-        self.time_predict_one_row(backend)
+        self.timer = clock(backend)
+        rows = queries(ONE_BY_ONE)
+        self.rows = [rows[[i]] for i in range(ONE_BY_ONE)]
+        self.time_predict_32_rows_one_by_one(backend)
 
-    def time_predict_one_row(self, backend):
-        self.clf.predict_topk(next(self.rows))
+    def time_predict_32_rows_one_by_one(self, backend):
+        for row in self.rows:
+            self.clf.predict_topk(row)
         wait(backend)
 
 
 class SessionLatency(Suite):
     """The same by a session, which only the numba backend has."""
 
-    number = 128
-
     def setup(self):
         self.session = fit("numba").session()
-        rows = queries(self.number)
+        rows = queries(ONE_BY_ONE)
         cuts = itertools.pairwise(rows.indptr)
-        self.rows = itertools.cycle([(rows.indices[a:b], rows.data[a:b]) for a, b in cuts])
-        self.time_predict_one()
+        self.rows = [(rows.indices[a:b], rows.data[a:b]) for a, b in cuts]
+        self.time_predict_32_rows_one_by_one()
 
-    def time_predict_one(self):
-        self.session.predict_one(*next(self.rows))
+    def time_predict_32_rows_one_by_one(self):
+        for row in self.rows:
+            self.session.predict_one(*row)
 
-    def time_kneighbors_one(self):
-        self.session.kneighbors_one(*next(self.rows))
+    def time_kneighbors_of_32_rows_one_by_one(self):
+        for row in self.rows:
+            self.session.kneighbors_one(*row)
 
 
 class Throughput(Suite):
@@ -54,6 +57,7 @@ class Throughput(Suite):
 
     def setup(self, backend):
         require(backend, LARGE_BATCH)
+        self.timer = clock(backend)
         self.clf = fit(backend)
         self.queries = queries(LARGE_BATCH)
         self.time_predict_256_rows(backend)

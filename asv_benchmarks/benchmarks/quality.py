@@ -1,8 +1,9 @@
-"""Figures that must not move: precision, and agreement with the exact arithmetic to the last bit."""
+"""Figures that must not move: precision, and agreement with the exact arithmetic bit by bit."""
 
 from __future__ import annotations
 
 import numpy as np
+
 from swnn_xp import datasets
 from swnn_xp.metrics import precision_at_k
 

@@ -26,7 +26,9 @@ def neighbours(X_train, X_test, n_neighbors):
     """Ids and similarities (beta = 1) of the best rows, ties to the smaller id."""
     train, test = units(X_train), units(X_test)
     dots = (test @ train.T).toarray()
-    ones = [sp.csr_array((np.ones(m.nnz), m.indices, m.indptr), shape=m.shape) for m in (train, test)]
+    ones = [
+        sp.csr_array((np.ones(m.nnz), m.indices, m.indptr), shape=m.shape) for m in (train, test)
+    ]
     overlap = (ones[1] @ ones[0].T).toarray()
     sizes = np.diff(test.indptr)[:, None] + np.diff(train.indptr)[None, :]
     sims = dots * 2.0**-46 * (overlap / (sizes - overlap))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .common import BACKEND_NAMES, LARGE_BATCH, Suite, fit, queries, require, wait
+from .common import BACKEND_NAMES, LARGE_BATCH, Suite, clock, fit, queries, require, wait
 
 
 class Searching(Suite):
@@ -11,6 +11,7 @@ class Searching(Suite):
 
     def setup(self, backend, n_neighbors, beta, batch):
         require(backend, batch)
+        self.timer = clock(backend)
         self.clf = fit(backend, n_neighbors=n_neighbors, beta=beta)
         self.queries = queries(batch)
         self.time_search(backend, n_neighbors, beta, batch)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import importlib
 
 import numpy as np
+
 from swnn_xp._types import LabelRows, Neighbours
 from swnn_xp.vote import rank, vote
 
 from . import data
-from .common import BACKEND_NAMES, LARGE_BATCH, Suite, fit, queries, require, wait
+from .common import BACKEND_NAMES, LARGE_BATCH, Suite, clock, fit, queries, require, wait
 
 _NAMESPACES = {"numpy": "numpy", "torch": "torch", "cupy": "cupy"}
 
@@ -23,6 +24,7 @@ class Voting(Suite):
 
     def setup(self, backend, n_neighbors):
         require(backend)
+        self.timer = clock(backend)
         if backend not in _NAMESPACES:
             raise NotImplementedError("votes inside the search, or in the arrays of others")
         xp = importlib.import_module(_NAMESPACES[backend])

@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +21,7 @@ from report import heading, table, write_page
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parents[1] / "docs"
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def run_peer(name, dataset, arguments):
@@ -31,12 +34,11 @@ def run_peer(name, dataset, arguments):
         return facts | {"failed": noted.get(peer.package) or reason}
     command = [sys.executable, str(HERE / "measure.py"), name, dataset]
     command += ["--queries", str(arguments.queries), "--answers", str(arguments.answers)]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=arguments.timeout, cwd=HERE
-        )
-    except subprocess.TimeoutExpired:
-        return facts | {"failed": f"not done after {arguments.timeout} s"}
+    command += ["--cpu-seconds", str(arguments.cpu_seconds)]
+    environment = os.environ | dict.fromkeys(THREADS, "1")
+    done = subprocess.run(command, capture_output=True, text=True, cwd=HERE, env=environment)
+    if done.returncode == -signal.SIGXCPU:
+        return facts | {"failed": f"not done after {arguments.cpu_seconds} CPU seconds"}
     if done.returncode:
         why = (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
         return facts | {"failed": why}
@@ -49,7 +51,7 @@ def main():
     parser.add_argument("--only", nargs="+", choices=ALL, default=ALL, metavar="PEER")
     parser.add_argument("--queries", type=int, default=500, help="rows that are timed")
     parser.add_argument("--answers", type=int, default=50, help="neighbours to retrieve")
-    parser.add_argument("--timeout", type=int, default=600, help="seconds for a peer and a set")
+    parser.add_argument("--cpu-seconds", type=int, default=600, help="limit for a peer and a set")
     parser.add_argument("--json", type=Path, help="keep the figures in this file; joined if there")
     parser.add_argument("--write", action="store_true", help="write docs/peers.md and its plots")
     arguments = parser.parse_args()

@@ -11,10 +11,8 @@ import importlib
 import importlib.metadata
 import json
 import os
+import resource
 import time
-
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"):
-    os.environ[_variable] = "1"  # before anything reads them
 
 from problem import Problem
 
@@ -40,7 +38,7 @@ def best_of(job, rounds=ROUNDS):
 
 def warm_up(peer, X, Y, n_answers):
     """Compile what is compiled on first use, so that it does not count as building."""
-    if peer.module == "swnn_xp":
+    if peer.compiles:
         peer.build(X[:100], Y[:100], n_answers)
         peer.ask_one(peer.ready_one(X[:1]))
         peer.ask_many(peer.ready_many(X[:2]))
@@ -75,7 +73,10 @@ def main():
     parser.add_argument("dataset")
     parser.add_argument("--queries", type=int, required=True)
     parser.add_argument("--answers", type=int, required=True)
+    parser.add_argument("--cpu-seconds", type=int, required=True, help="SIGXCPU afterwards")
     arguments = parser.parse_args()
+    limit = arguments.cpu_seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 10))
     peer = importlib.import_module(f"adapters.{arguments.peer}").Peer()
     problem = Problem(arguments.dataset, arguments.queries)
     n_answers = arguments.answers if peer.kind == "retrieval" else 5

@@ -69,19 +69,26 @@ def plot(results, path):
     for axis, name in zip(axes[:, 0], sets, strict=True):
         _panel(axis, [result for result in done if result["dataset"] == name], name)
     for suffix in (".png", ".svg"):
-        figure.savefig(path.with_suffix(suffix), dpi=120, metadata={"Date": None} if suffix == ".svg" else None)
+        figure.savefig(
+            path.with_suffix(suffix), dpi=120, metadata={"Date": None} if suffix == ".svg" else None
+        )
     plt.close(figure)
 
 
 def _panel(axis, results, name):
-    marks = {"retrieval": ("o", "neighbours by cosine, then a vote"), "classifier": ("s", "classifier")}
+    marks = {
+        "retrieval": ("o", "neighbours by cosine, then a vote"),
+        "classifier": ("s", "classifier"),
+    }
     for kind, (mark, label) in marks.items():
         group = [result for result in results if result["kind"] == kind]
         colours = ["tab:red" if r["title"].startswith("swnn") else "tab:blue" for r in group]
         x, y = [r["ms_per_query"] for r in group], [r["precision"][0] for r in group]
         axis.scatter(x, y, c=colours, marker=mark, label=label, zorder=3)
         for result, at_x, at_y in zip(group, x, y, strict=True):
-            axis.annotate(result["title"], (at_x, at_y), xytext=(5, 4), textcoords="offset points", fontsize=8)
+            axis.annotate(
+                result["title"], (at_x, at_y), xytext=(5, 4), textcoords="offset points", fontsize=8
+            )
     axis.set(xscale="log", xlabel="CPU ms a query, one thread (log)", ylabel="P@1 (%)", title=name)
     axis.margins(x=0.2, y=0.15)
     axis.grid(alpha=0.3)

@@ -19,6 +19,7 @@ class Peer:
     package: str  # what pip installs
     module: str  # what Python imports
     exact = True
+    compiles = False  # on first use, which is not to count as building
     note = ""
 
     def missing(self):
@@ -41,7 +42,9 @@ class Peer:
 
     def ask_many(self, queries):
         """Answer many queries in one call, or in a loop where the library has no such call."""
-        answers = [self.ask_one(self.ready_one(queries[i : i + 1])) for i in range(queries.shape[0])]
+        answers = [
+            self.ask_one(self.ready_one(queries[i : i + 1])) for i in range(queries.shape[0])
+        ]
         return tuple(np.concatenate(parts) for parts in zip(*answers, strict=True))
 
 

@@ -15,6 +15,7 @@ class Peer(Base):
     title = "bm25s (numba)"
     kind = "retrieval"
     package = module = "bm25s"
+    compiles = True
     exact = False
     note = "queries without weights: another ranking"
 
@@ -25,15 +26,11 @@ class Peer(Base):
         self.scores = columns.data, columns.indptr.astype(np.int32), columns.indices, X.shape[0]
         self.n_answers = n_answers
         self.retrieve = _retrieve_internal_jitted_serial
-        self.ask_many(self.ready_many(X[:1]))  # compiles
 
     def ready_many(self, rows):
         return rows.indices.astype(np.int32), rows.indptr.astype(np.int64)
 
     ready_one = ready_many
-
-    def ask_one(self, query):
-        return self.ask_many(query)
 
     def ask_many(self, queries):
         scores, ids = self.retrieve(

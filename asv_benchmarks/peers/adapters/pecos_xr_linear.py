@@ -17,6 +17,7 @@ class Peer(Base):
     note = "defaults; installed without its deep-learning dependencies"
 
     def build(self, X, Y, n_answers):
+        sp.sputils = sp._sputils  # PECOS 1.2.8 uses names that newer SciPy has moved
         from pecos.xmc import Indexer, LabelEmbeddingFactory
         from pecos.xmc.xlinear.model import XLinearModel
 

@@ -9,14 +9,15 @@ class Peer(Base):
     title = "swnn_xp, S=25"
     kind = "classifier"
     package = module = "swnn_xp"
-    params = {"n_neighbors": 25, "alpha": 1.0, "beta": 1.0}
+    compiles = True
+    n_neighbors, alpha, beta = 25, 1.0, 1.0
     note = "alpha=1, beta=1; no training"
 
     def build(self, X, Y, n_answers):
         from swnn_xp import SWNNClassifier
 
         self.k = n_answers
-        self.clf = SWNNClassifier(**self.params, n_jobs=1).fit(X, Y)
+        self.clf = SWNNClassifier(self.n_neighbors, self.alpha, self.beta, n_jobs=1).fit(X, Y)
         self.session = self.clf.session()
 
     def ready_one(self, row):

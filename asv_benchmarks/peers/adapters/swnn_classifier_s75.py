@@ -7,5 +7,5 @@ from .swnn_classifier import Peer as Base
 
 class Peer(Base):
     title = "swnn_xp, S=75"
-    params = {"n_neighbors": 75, "alpha": 2.0, "beta": 1.0}
+    n_neighbors, alpha, beta = 75, 2.0, 1.0
     note = "alpha=2, beta=1; no training"

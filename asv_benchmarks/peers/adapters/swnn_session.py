@@ -9,6 +9,7 @@ class Peer(Base):
     title = "swnn_xp"
     kind = "retrieval"
     package = module = "swnn_xp"
+    compiles = True
 
     def build(self, X, Y, n_answers):
         from swnn_xp import SWNNClassifier

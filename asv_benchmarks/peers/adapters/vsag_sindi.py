@@ -45,5 +45,5 @@ class Peer(Base):
         return self._arrays(row)
 
     def ask_one(self, query):
-        distances, ids = self.index.knn_search(*query, self.n_answers, self.how)
+        ids, distances = self.index.knn_search(*query, self.n_answers, self.how)
         return padded(ids, 1.0 - distances, self.n_answers)
