@@ -1,7 +1,7 @@
 """Compare two revisions by `asv continuous`, each built in an environment of its own.
 
-`make bench-compare BASE=<rev>`. Ends with 1 if something got slower than the factor. Its results are
-kept apart from the recorded ones: they come from other environments.
+`make bench-compare BASE=<rev>`. Ends with 1 if something got slower than the factor. Its results
+are kept apart from the recorded ones: they come from other environments.
 """
 
 from __future__ import annotations

@@ -5,8 +5,20 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from swnn_kernels import Session
 
-from .common import BACKEND_NAMES, LARGE_BATCH, Suite, clock, fit, queries, require, wait
+from . import data
+from .common import (
+    BACKEND_NAMES,
+    LARGE_BATCH,
+    N_NEIGHBORS,
+    Suite,
+    clock,
+    fit,
+    queries,
+    require,
+    wait,
+)
 
 ONE_BY_ONE = 32
 
@@ -78,14 +90,15 @@ class Work(Suite):
         self.clf = fit("numba")
 
     def track_share_of_postings_read(self):
-        session, rows = self.clf.session(), queries(LARGE_BATCH)
-        inner = session._sessions[0]
-        if not hasattr(inner, "_scratch"):
+        index, rows = self.clf.index_.inverted, queries(LARGE_BATCH)
+        labels = data.load("Y_train")
+        labels = labels.indptr.astype(np.int64), labels.indices.astype(np.int32)
+        session = Session(index, *labels, N_NEIGHBORS, 1.0, 1.0, method="pruned")
+        if not hasattr(session, "_scratch"):
             raise NotImplementedError("this kernel does not count what it reads")
-        before = int(inner._scratch.tally[0])
         for a, b in itertools.pairwise(rows.indptr):
             session.kneighbors_one(rows.indices[a:b], rows.data[a:b])
-        occurrences = np.diff(self.clf.index_.inverted.inverted.starts)
-        return (int(inner._scratch.tally[0]) - before) / int(occurrences[rows.indices].sum())
+        occurrences = np.diff(index.inverted.starts)
+        return int(session._scratch.tally[0]) / int(occurrences[rows.indices].sum())
 
     track_share_of_postings_read.unit = "share"

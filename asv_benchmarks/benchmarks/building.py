@@ -1,4 +1,4 @@
-"""Building an index of 20,000 rows, from a SciPy matrix to a model that can answer."""
+"""Building an index of 30,000 rows, from a SciPy matrix to a model that can answer."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-N_TRAIN, N_TEST, N_FEATURES, N_LABELS = 20_000, 512, 20_000, 2_000
+N_TRAIN, N_TEST, N_FEATURES, N_LABELS = 30_000, 512, 20_000, 2_000
 _WORDS, _TOPICS = 60, 400  # mean features of a row; topics that rows are about
 _SEED = 20180211
 

@@ -46,4 +46,4 @@ class Peer(Base):
 
     def ask_one(self, query):
         ids, distances = self.index.knn_search(*query, self.n_answers, self.how)
-        return padded(ids, 1.0 - distances, self.n_answers)
+        return padded(ids[0], 1.0 - distances[0], self.n_answers)
