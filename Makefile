@@ -93,7 +93,12 @@ bench-peers: ## beside other libraries; SETS="eurlex57k ...", ONLY="peer ...", W
 	@.venv-peers/bin/python asv_benchmarks/peers/install.py
 	@.venv-peers/bin/python asv_benchmarks/peers/compare.py $(SETS) $(if $(ONLY),--only $(ONLY)) $(if $(WRITE),--write)
 
+docs: ## the site into docs/_build/html, then a check of every page
+	@$(MAKE) --no-print-directory VENV=.venv-docs .venv-docs/.has-docs
+	@.venv-docs/bin/python -m sphinx -W --keep-going -q docs docs/_build/html
+	@.venv-docs/bin/python -m pytest -q tests/docs
+
 check: test lint types smoke ## everything that .ci/run runs
 
 clean: ## remove environments and build products
-	rm -rf $(VENV) $(BACKENDS_VENV) .venv-wheel dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BACKENDS_VENV) .venv-wheel .venv-docs docs/_build docs/generated dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -213,8 +213,8 @@ class DeviceIndex(Index):
             return self._search_block(block, n_neighbors, beta, gone)
 
         with self.on(self.device):
-            if queries.n_rows == 0:
-                return missing(self.xp, self._sizes, 0, n_neighbors)
+            if queries.n_rows == 0 or self.n_rows == 0:
+                return missing(self.xp, self._sizes, queries.n_rows, n_neighbors)
             parts = self._in_blocks(queries.n_rows, self._block_size(), find)
             ids, sims = (self.xp.concat(arrays) for arrays in zip(*parts, strict=True))
             return Neighbours(ids, sims)

@@ -35,6 +35,8 @@ _COMMANDS = (
     "fit",
     "predict",
     "score",
+    "score_cluster",
+    "serve",
     "evaluate",
     "explain",
     "verify",

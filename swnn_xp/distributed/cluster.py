@@ -1,0 +1,60 @@
+"""Get at a cluster: one that runs already, or one of processes on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+import dask
+from distributed import Client, LocalCluster
+
+# A busy machine can take longer than Dask's 15 seconds to start a worker anew; without this, Dask
+# gives the worker up for good. When none is left at all, an error is better than waiting for ever.
+_PATIENCE = {
+    "distributed.deploy.lost-worker-timeout": "120s",
+    "distributed.scheduler.no-workers-timeout": "300s",
+}
+
+
+@contextlib.contextmanager
+def connect(cluster: str | Client = "local") -> Iterator[Client]:
+    """Connect to a cluster for the time of a ``with`` block.
+
+    Parameters
+    ----------
+    cluster : str or Client
+        ``"local"``: a process for each core of this machine, stopped at the end; ``"local:4"``:
+        that many. Anything with ``://`` is the address of a scheduler; a client is used as it is.
+
+    Yields
+    ------
+    distributed.Client
+    """
+    if isinstance(cluster, Client):
+        yield cluster
+    elif "://" in cluster:
+        with Client(cluster) as client:
+            yield client
+    else:
+        with (
+            dask.config.set(_PATIENCE),
+            LocalCluster(
+                n_workers=_local_workers(cluster),
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+            ) as local,
+            Client(local) as client,
+        ):
+            yield client
+
+
+def _local_workers(cluster: str) -> int:
+    kind, _, count = cluster.partition(":")
+    if kind != "local" or (count and not (count.isdecimal() and int(count) > 0)):
+        raise ValueError(
+            f"cluster must be 'local', 'local:N' or a scheduler's address such as "
+            f"tcp://host:8786, got {cluster!r}"
+        )
+    return int(count) if count else len(os.sched_getaffinity(0))

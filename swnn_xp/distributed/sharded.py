@@ -1,0 +1,256 @@
+"""`ShardedClassifier`: the classifier over all shards."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Self
+
+import dask.array as da
+import scipy.sparse as sp
+from dask import delayed
+from distributed import Client, Future, wait
+
+from swnn_xp._checks import check_count, check_names, check_width
+from swnn_xp._sparse import canonical_rows, label_rows, to_csr
+from swnn_xp._types import Neighbours, Ranking
+from swnn_xp.classifier import SWNNClassifier
+from swnn_xp.distributed import folder
+from swnn_xp.distributed.files import as_paths, cut_file, even_bounds, read_shape
+from swnn_xp.distributed.shards import FileShard, MatrixShard, Recipe, make_shard
+from swnn_xp.distributed.tasks import (
+    labels_of_winners,
+    rank_by_shard,
+    same,
+    search_shard,
+    vote_of_winners,
+)
+from swnn_xp.search import merge
+
+BLOCK = 1024
+"""Queries that travel together."""
+
+
+class ShardedClassifier:
+    """Training rows over the workers of a Dask cluster; answers as `SWNNClassifier` does.
+
+    Made by `from_matrices`, `from_files` or `load`. When the worker that holds a shard dies,
+    another makes the shard again from its recipe. The answers are the same to the
+    last bit as those of one classifier over all rows, ties included.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    recipes : sequence
+        How to make each shard, in the order of their rows.
+    n_features, n_labels : int
+        Width of X and of Y.
+    **params
+        Those of `SWNNClassifier`: ``n_neighbors``, ``alpha``, ``beta``, ``backend``, ... The
+        backend is the shards': ``"cupy"`` on workers that have a GPU.
+
+    Examples
+    --------
+    >>> from swnn_xp.distributed import ShardedClassifier, connect
+    >>> X, Y = [[1, 1, 0], [0, 1, 1], [1, 0, 0]], [[1, 0], [0, 1], [1, 0]]
+    >>> with connect("local:1") as client:  # doctest: +SKIP
+    ...     clf = ShardedClassifier.from_matrices(client, X, Y, n_shards=2, n_neighbors=2)
+    ...     clf.predict_topk([[1, 1, 0]], k=1).labels.compute().tolist()
+    [[0]]
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        recipes: Sequence[Recipe],
+        n_features: int,
+        n_labels: int,
+        **params: Any,
+    ) -> None:
+        self.clf = SWNNClassifier(**params)
+        self.clf._check_params()
+        if not recipes or not sum(recipe.n_rows for recipe in recipes):
+            raise ValueError("there are no training rows")
+        self.client = client
+        self.recipes = list(recipes)
+        self.n_features_in_, self.n_labels_ = n_features, n_labels
+        params = self.clf.get_params()
+        self._shards = [self._submit(make_shard, recipe, params) for recipe in recipes]
+
+    @classmethod
+    def from_matrices(
+        cls, client: Client, X: Any, Y: Any, *, n_shards: int | None = None, **params: Any
+    ) -> Self:
+        """Spread rows that are in memory here.
+
+        The scheduler keeps a copy of them, from which a lost shard is made again.
+
+        Parameters
+        ----------
+        client : distributed.Client
+        X, Y : matrices, as for `SWNNClassifier.fit`
+        n_shards : int, optional
+            Default: one for each worker.
+        **params
+            Those of `SWNNClassifier`.
+        """
+        rows, labels = canonical_rows(X, "X"), label_rows(Y, "Y")
+        n_rows = rows.indptr.size - 1
+        if n_rows != labels.n_rows:
+            raise ValueError(f"X has {n_rows} rows but Y has {labels.n_rows}")
+        X = to_csr(rows.indptr, rows.indices, rows.values, (n_rows, rows.n_features))
+        ones = (labels.indices >= 0).astype("int8")
+        Y = to_csr(labels.indptr, labels.indices, ones, (n_rows, labels.n_labels))
+        bounds = even_bounds(n_rows, _count(client, n_shards))
+        recipes = [
+            MatrixShard(X[start:stop], Y[start:stop], start) for start, stop in pairwise(bounds)
+        ]
+        return cls(client, recipes, X.shape[1], Y.shape[1], **params)
+
+    @classmethod
+    def from_files(
+        cls,
+        client: Client,
+        files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        *,
+        n_shards: int | None = None,
+        **params: Any,
+    ) -> Self:
+        """Spread the rows of text files that all workers can read under the same path.
+
+        Parameters
+        ----------
+        client : distributed.Client
+        files : path, or sequence of paths
+            One file is cut by rows. Of several, each has a header of its own; their rows follow
+            one another, and a shard is one file or several.
+        n_shards : int, optional
+            Default: one for each worker, at most one for each file if there are several.
+        **params
+            Those of `SWNNClassifier`.
+        """
+        paths = as_paths(files)
+        if not paths:
+            raise ValueError("there are no training rows")
+        shapes = [read_shape(path) for path in paths]
+        wanted = _count(client, n_shards)
+        pieces = [p for path in paths for p in cut_file(path, wanted if len(paths) == 1 else 1)]
+        pieces = [piece for piece in pieces if piece.n_rows]
+        widths = max(s.n_features for s in shapes), max(s.n_labels for s in shapes)
+        bounds = even_bounds(len(pieces), wanted)
+        recipes, first = [], 0
+        for start, stop in pairwise(bounds):
+            recipes.append(FileShard(tuple(pieces[start:stop]), *widths, first))
+            first += recipes[-1].n_rows
+        return cls(client, recipes, *widths, **params)
+
+    @classmethod
+    def load(cls, client: Client, path: str | os.PathLike[str], **params: Any) -> Self:
+        """Open what `save` wrote, or a single model; workers map it from the shared path.
+
+        A single model is one shard, which every worker opens by itself: queries are spread then.
+        """
+        found = folder.read(path, **params)
+        return cls(client, found.recipes, found.n_features, found.n_labels, **found.params)
+
+    def save(self, path: str | os.PathLike[str], label_names: list[str] | None = None) -> None:
+        """Let each worker write its shards to a folder on a shared path, for `load`."""
+        check_names(label_names, self.n_labels_, "label_names")
+        folder.begin(path)
+        futures = [
+            self._submit(folder.save_shard, shard, folder.shard_path(path, i))
+            for i, shard in enumerate(self._shards)
+        ]
+        shards = self.client.gather(futures)
+        params = folder.method_params(self.clf)
+        widths = self.n_features_in_, self.n_labels_
+        folder.finish(path, shards, *widths, params, label_names)
+
+    def wait(self) -> Self:
+        """Wait until all shards are made; an error in one is raised."""
+        wait(self._shards)
+        for shard in self._shards:
+            if shard.status == "error":
+                shard.result()
+        return self
+
+    def kneighbors(self, X: Any, n_neighbors: int | None = None) -> Neighbours:
+        """Find the most similar training rows, as dask arrays: ``found.ids.compute()``."""
+        wanted = int(self.clf.n_neighbors if n_neighbors is None else n_neighbors)
+        check_count(wanted, "n_neighbors")
+        blocks = self._blocks(X)
+        futures = [self._found(self._sent(block), wanted) for block in blocks]
+        return Neighbours(*_arrays(futures, blocks, wanted))
+
+    def predict_topk(self, X: Any, k: int = 5) -> Ranking:
+        """Rank the labels of each row, as dask arrays: ``best.labels.compute()``."""
+        check_count(k, "k")
+        blocks = self._blocks(X)
+        return Ranking(*_arrays([self.rank_block(block, k) for block in blocks], blocks, k))
+
+    def rank_block(self, X: Any, k: int) -> Future:
+        """Rank the labels of a few rows: a future of a `Ranking`."""
+        X = _narrow(X, self.n_features_in_)
+        block = self._sent(X)
+        if len(self._shards) == 1:
+            return self._submit(rank_by_shard, self._shards[0], block, k)
+        found = self._found(block, int(self.clf.n_neighbors))
+        known = [self._submit(labels_of_winners, shard, found) for shard in self._shards]
+        clf = self.clf
+        return self._submit(vote_of_winners, found, known, float(clf.alpha), k, clf.memory_budget)
+
+    def _found(self, block: Future, n_neighbors: int) -> Future:
+        """Search all shards and merge what they find, two and two."""
+        level = [self._submit(search_shard, shard, block, n_neighbors) for shard in self._shards]
+        while len(level) > 1:
+            pairs = zip(level[::2], level[1::2], strict=False)
+            merged = [self._submit(merge, one, other, n_neighbors) for one, other in pairs]
+            level = merged + level[len(merged) * 2 :]
+        return level[0]
+
+    def _blocks(self, X: Any) -> list[Any]:
+        rows = canonical_rows(X, "X")
+        check_width(rows.n_features, self.n_features_in_)
+        shape = (rows.indptr.size - 1, rows.n_features)
+        X = to_csr(rows.indptr, rows.indices, rows.values, shape)
+        return [X[start : start + BLOCK] for start in range(0, max(shape[0], 1), BLOCK)]
+
+    def _sent(self, block: Any) -> Future:
+        return self._submit(same, block)
+
+    def _submit(self, task: Any, *args: Any) -> Future:
+        # No task is tied to a worker: Dask prefers the one that holds the shard, and tasks with
+        # ties, even loose ones, are never started once all the workers that they name are gone.
+        with warnings.catch_warnings():
+            # Rows are part of the recipe on purpose: they must survive the workers.
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            return self.client.submit(task, *args, pure=False)
+
+
+def _count(client: Client, n_shards: int | None) -> int:
+    if n_shards is None:
+        return max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+    check_count(n_shards, "n_shards")
+    return n_shards
+
+
+def _narrow(X: Any, n_features: int) -> Any:
+    check_width(X.shape[1], n_features)
+    return X if sp.issparse(X) else sp.csr_array(X)
+
+
+def _arrays(futures: list[Future], blocks: list[Any], width: int) -> list[Any]:
+    """Two dask arrays out of futures of pairs, such as ids and similarities."""
+    pairs = [delayed(future) for future in futures]
+    kinds = ("int64", "float64")
+    return [
+        da.concatenate(
+            [
+                da.from_delayed(pair[side], (block.shape[0], width), kind)
+                for pair, block in zip(pairs, blocks, strict=True)
+            ]
+        )
+        for side, kind in enumerate(kinds)
+    ]

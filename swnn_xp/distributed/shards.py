@@ -1,0 +1,156 @@
+"""A shard: some of the training rows, indexed, on one worker; and the recipes that make one.
+
+A recipe is small (or holds the rows themselves), never changes, and gives the same shard wherever
+and whenever it is run. Files are named with what they looked like when the recipe was written, so
+that a file that is gone or has changed is an error and not another answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from swnn_xp._types import LabelRows, UnitRows
+from swnn_xp.backends import resolve
+from swnn_xp.classifier import SWNNClassifier
+from swnn_xp.distributed.files import Piece, read_pieces
+from swnn_xp.live import Model
+
+Params = Mapping[str, Any]
+
+
+class ShardError(ValueError):
+    """A shard can't be made (again), so there is no answer at all."""
+
+
+class Shard:
+    """A fitted classifier over the rows with the ids ``first``, ``first + 1``, ...
+
+    It travels between workers as its rows, or as the folder that it was opened from.
+    """
+
+    def __init__(self, clf: SWNNClassifier, first: int, stored: StoredShard | None = None) -> None:
+        self.clf, self.first, self._stored = clf, first, stored
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._stored is not None:
+            return make_shard, (self._stored, self.clf.get_params())
+        model = self.clf.model_
+        return _indexed, (self.clf.get_params(), model.index.rows(), model.labels, self.first)
+
+    def __sizeof__(self) -> int:
+        # What Dask weighs a move with: opening a folder elsewhere moves nothing.
+        if self._stored is not None:
+            return 1000
+        model = self.clf.model_
+        arrays = [*model.index.arrays().values(), *model.labels[:2]]
+        return sum(int(array.nbytes) for array in arrays)
+
+
+class Recipe(Protocol):
+    """How to make a shard."""
+
+    @property
+    def first(self) -> int:
+        """Id of the first row."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    def fitted(self, params: Params) -> SWNNClassifier:
+        """Make the classifier over the shard's rows."""
+
+    def __str__(self) -> str:
+        """Name the shard in an error."""
+
+
+@dataclass(frozen=True)
+class MatrixShard:
+    """Rows that travel with the recipe."""
+
+    X: Any
+    Y: Any
+    first: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    def fitted(self, params: Params) -> SWNNClassifier:
+        """Index the rows."""
+        return SWNNClassifier(**params).fit(self.X, self.Y)
+
+    def __str__(self) -> str:
+        return f"rows {self.first} to {self.first + self.n_rows - 1}"
+
+
+@dataclass(frozen=True)
+class FileShard:
+    """Rows in text files on a path that all workers share."""
+
+    pieces: tuple[Piece, ...]
+    n_features: int
+    n_labels: int
+    first: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return sum(piece.n_rows for piece in self.pieces)
+
+    def fitted(self, params: Params) -> SWNNClassifier:
+        """Read and index the rows."""
+        return SWNNClassifier(**params).fit(
+            *read_pieces(self.pieces, self.n_features, self.n_labels)
+        )
+
+    def __str__(self) -> str:
+        return ", ".join(str(piece) for piece in self.pieces)
+
+
+@dataclass(frozen=True)
+class StoredShard:
+    """A saved model on a path that all workers share, mapped into memory."""
+
+    path: str
+    manifest: str
+    """Checksum of its manifest, which holds the checksums of all else."""
+    n_rows: int
+    first: int = 0
+
+    def fitted(self, params: Params) -> SWNNClassifier:
+        """Open the model."""
+        if manifest_checksum(self.path) != self.manifest:
+            raise ValueError("the model has been replaced since")
+        return SWNNClassifier.load(self.path, **params)
+
+    def __str__(self) -> str:
+        return self.path
+
+
+def manifest_checksum(path: str | os.PathLike[str]) -> str:
+    """Checksum that changes whenever the model in a folder is replaced."""
+    return hashlib.sha256((Path(path) / "manifest.json").read_bytes()).hexdigest()
+
+
+def make_shard(recipe: Recipe, params: Params) -> Shard:
+    """Follow a recipe; runs on a worker, again if the worker dies."""
+    try:
+        clf = recipe.fitted(params)
+    except (OSError, ValueError, ImportError) as error:
+        raise ShardError(f"the shard of {recipe} can't be made: {error}") from error
+    return Shard(clf, recipe.first, recipe if isinstance(recipe, StoredShard) else None)
+
+
+def _indexed(params: Params, rows: UnitRows, labels: LabelRows, first: int) -> Shard:
+    clf = SWNNClassifier(**params)
+    index = resolve(clf.backend).load().build(rows, **clf._options())
+    clf.n_features_in_ = rows.n_features
+    clf.model_ = Model(index, labels, next_id=rows.n_rows)
+    return Shard(clf, first)

@@ -1,0 +1,31 @@
+"""What one client may ask of the service."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of requests, each at least 1 (``seconds`` may be less)."""
+
+    bytes: int = 4 << 20
+    """Of a request's body."""
+    rows: int = 256
+    """Of a request."""
+    features: int = 10_000
+    """Of a row."""
+    k: int = 100
+    """Labels for a row."""
+    explained: int = 100
+    """Labels to explain in a request, over all its rows."""
+    queue: int = 64
+    """Requests that wait for a thread."""
+    seconds: float = 10.0
+    """For the body to arrive, and again for the answer."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value <= 0 or (field.name != "seconds" and value < 1):
+                raise ValueError(f"the limit of {field.name} must be positive, got {value}")

@@ -1,0 +1,51 @@
+"""Counts for Prometheus, in its text format. Only the event loop touches them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+
+_BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class Metrics:
+    """What has happened since the start."""
+
+    def __init__(self) -> None:
+        self.requests: Counter[tuple[str, int]] = Counter()
+        self.rows = 0
+        self.reloads = 0
+        self._buckets = [0] * (len(_BOUNDS) + 1)
+        self._seconds = 0.0
+
+    def saw(self, path: str, status: int, seconds: float) -> None:
+        """Count a request; those that ask for labels count their time too."""
+        self.requests[path, status] += 1
+        if path == "/v1/predict":
+            self._buckets[bisect_left(_BOUNDS, seconds)] += 1
+            self._seconds += seconds
+
+    def text(self, *, waiting_or_running: int, room: int, model: int, model_rows: int) -> str:
+        """Lay all figures out, with those that others know."""
+        lines = ["# TYPE swnn_requests_total counter"]
+        lines += [
+            f'swnn_requests_total{{path="{path}",status="{status}"}} {count}'
+            for (path, status), count in sorted(self.requests.items())
+        ]
+        lines.append("# TYPE swnn_predict_seconds histogram")
+        total = 0
+        for bound, count in zip([*map(str, _BOUNDS), "+Inf"], self._buckets, strict=True):
+            total += count
+            lines.append(f'swnn_predict_seconds_bucket{{le="{bound}"}} {total}')
+        lines += [f"swnn_predict_seconds_sum {self._seconds:.6f}"]
+        lines += [f"swnn_predict_seconds_count {total}"]
+        for name, kind, value in (
+            ("swnn_rows_total", "counter", self.rows),
+            ("swnn_reloads_total", "counter", self.reloads),
+            ("swnn_waiting_or_running", "gauge", waiting_or_running),
+            ("swnn_room", "gauge", room),
+            ("swnn_model", "gauge", model),
+            ("swnn_model_rows", "gauge", model_rows),
+        ):
+            lines += [f"# TYPE {name} {kind}", f"{name} {value}"]
+        return "\n".join(lines) + "\n"

@@ -1,0 +1,97 @@
+"""A few threads and a bounded queue before them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, NamedTuple, TypeVar
+
+from swnn_xp.serve.refusal import Refusal
+
+_Result = TypeVar("_Result")
+
+
+class _Job(NamedTuple):
+    work: Callable[[], Any]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+
+
+class Pool:
+    """Runs jobs for the event loop, at most ``threads`` at a time; refuses them when too many wait.
+
+    With one thread, short jobs run in the event loop itself: they could not run beside it anyway,
+    and handing a job to another thread and back costs as much as a fast answer does. They are
+    counted and refused like the others. All counting happens in the event loop.
+    """
+
+    def __init__(self, threads: int, queue: int, seconds: float) -> None:
+        self.room = threads + queue
+        self.under_way = 0
+        self._seconds = seconds
+        self._inline = threads == 1
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(threads)]
+        for thread in self._threads:
+            thread.start()
+
+    async def run(self, work: Callable[[], _Result], *, short: bool) -> _Result:
+        """Run a job: 503 when too many wait, 504 when it takes too long."""
+        if self.under_way >= self.room:
+            raise Refusal(503, "too many requests are waiting", {"Retry-After": "1"})
+        self.under_way += 1
+        if not (short and self._inline):
+            return await self._in_thread(work)
+        try:
+            # Those that have arrived meanwhile come to the check above before this one runs.
+            await asyncio.sleep(0)
+            return work()
+        finally:
+            self.under_way -= 1
+
+    async def _in_thread(self, work: Callable[[], Any]) -> Any:
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        timer = loop.call_later(self._seconds, self._expire, future)
+        self._jobs.put(_Job(work, loop, future))
+        try:
+            return await future
+        finally:
+            timer.cancel()
+
+    def _expire(self, future: asyncio.Future[Any]) -> None:
+        _settle(future, None, Refusal(504, f"no answer within {self._seconds:g} seconds"))
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            result, error = None, None
+            if not job.future.done():  # it may have waited for too long already
+                try:
+                    result = job.work()
+                except Exception as failure:
+                    error = failure
+            with contextlib.suppress(RuntimeError):  # the event loop may be gone
+                job.loop.call_soon_threadsafe(self._ended, job.future, result, error)
+
+    def _ended(self, future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
+        self.under_way -= 1
+        _settle(future, result, error)
+
+    def close(self) -> None:
+        """Finish what is running and end the threads."""
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            thread.join()
+
+
+def _settle(future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)

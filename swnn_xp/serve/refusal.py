@@ -1,0 +1,11 @@
+"""A request that is not answered, and why."""
+
+from __future__ import annotations
+
+
+class Refusal(Exception):
+    """Becomes a response with this status and one line of text."""
+
+    def __init__(self, status: int, why: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(why)
+        self.status, self.why, self.headers = status, why, headers or {}

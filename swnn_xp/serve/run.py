@@ -1,0 +1,68 @@
+"""Run the service until it is told to stop."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+from typing import Any
+
+import uvicorn
+
+from swnn_xp.serve.app import create_app
+from swnn_xp.serve.service import Service
+
+
+def serve(
+    service: Service, host: str = "127.0.0.1", port: int = 8000, *, access_log: bool = False
+) -> None:
+    """Serve until SIGTERM or SIGINT, which finish what is running; SIGHUP reloads the model.
+
+    Parameters
+    ----------
+    service : Service
+    host, port : str, int
+        Where to listen; port 0 takes a free one. The address is printed.
+    access_log : bool
+        Log every request.
+    """
+    listener = _listen(host, port)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            create_app(service),
+            loop="uvloop",
+            http="httptools",
+            ws="none",
+            access_log=access_log,
+            log_level="info" if access_log else "warning",
+            server_header=False,
+            timeout_graceful_shutdown=int(service.limits.seconds) + 5,
+        )
+    )
+    previous = signal.signal(signal.SIGHUP, lambda *_: _in_a_thread(service))
+    try:
+        where = f"[{host}]" if ":" in host else host
+        print(f"serving on http://{where}:{listener.getsockname()[1]}", flush=True)
+        server.run(sockets=[listener])
+    finally:
+        signal.signal(signal.SIGHUP, previous)
+        listener.close()
+
+
+def _in_a_thread(service: Service) -> None:
+    # Not in the signal handler itself: the event loop would stand still while the model is opened.
+    threading.Thread(target=service.reload_quietly, name="swnn-reload").start()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener: Any = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(2048)
+    except (OSError, OverflowError) as error:
+        raise ValueError(f"can't listen on {host} port {port}: {error}") from None
+    return listener

@@ -1,0 +1,58 @@
+"use strict";
+
+function element(tag, text, className) {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+function nameOf(schema) {
+  if (schema === undefined) return "";
+  if (schema.$ref) return schema.$ref.split("/").pop();
+  if (schema.anyOf) return schema.anyOf.map(nameOf).join(" or ");
+  if (schema.type === "array") return `list of ${nameOf(schema.items)}`;
+  if (schema.type === "object") return `object of ${nameOf(schema.additionalProperties)}`;
+  return schema.type ?? "";
+}
+
+function bodyOf(part) {
+  const content = Object.values(part?.content ?? {})[0];
+  return content ? nameOf(content.schema) : "";
+}
+
+function route(path, method, operation) {
+  const parts = [element("h2", `${method.toUpperCase()} ${path}`), element("p", operation.summary)];
+  if (operation.requestBody) parts.push(element("p", `Body: ${bodyOf(operation.requestBody)}`, "quiet"));
+  for (const [status, answer] of Object.entries(operation.responses)) {
+    parts.push(element("p", `${status}: ${answer.description}. ${bodyOf(answer)}`, "quiet"));
+  }
+  return parts;
+}
+
+function type(name, schema) {
+  const required = new Set(schema.required ?? []);
+  const fields = Object.entries(schema.properties ?? {}).map(([field, kind]) => {
+    const note = kind.description ? `: ${kind.description}` : "";
+    const bounds = ["minItems", "maxItems", "minimum", "maximum"]
+      .filter((bound) => bound in kind)
+      .map((bound) => `${bound} ${kind[bound]}`);
+    const extra = [required.has(field) ? "" : "optional", ...bounds].filter(Boolean).join(", ");
+    return `${field}  ${nameOf(kind)}${extra ? ` (${extra})` : ""}${note}`;
+  });
+  return [element("h2", name), element("p", schema.description ?? "", "quiet"), element("pre", fields.join("\n"))];
+}
+
+async function describe() {
+  const document_ = await (await fetch("openapi.json")).json();
+  for (const [path, methods] of Object.entries(document_.paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      document.getElementById("paths").append(...route(path, method, operation));
+    }
+  }
+  for (const [name, schema] of Object.entries(document_.components.schemas)) {
+    document.getElementById("types").append(...type(name, schema));
+  }
+}
+
+describe();

@@ -1,0 +1,113 @@
+"use strict";
+// Names come from whoever made the model: they are only ever set as text, never as markup.
+
+const at = (id) => document.getElementById(id);
+let byName = true;
+
+function element(tag, text, className) {
+  const made = document.createElement(tag);
+  if (text !== undefined) made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+function counted(number, word) {
+  return `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
+}
+
+function percent(share) {
+  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)}%`;
+}
+
+async function describe() {
+  const model = await (await fetch("v1/model")).json();
+  byName = model.feature_names;
+  at("about").textContent =
+    `${counted(model.rows, "row")}, ${counted(model.features, "feature")}, ` +
+    `${counted(model.labels, "label")}; the ${model.n_neighbors} most similar rows vote.`;
+  at("k").max = Math.min(model.limits.k, model.limits.explained);
+  if (!byName) at("words-label").textContent = "Feature numbers, such as 12 or 12:0.5";
+}
+
+function rowOf(text) {
+  const words = text.split(/\s+/).filter(Boolean);
+  if (byName) return { features: words };
+  const pairs = words.map((word) => word.split(":"));
+  return {
+    indices: pairs.map(([index]) => Number(index)),
+    values: pairs.map(([, value]) => (value === undefined ? 1 : Number(value))),
+  };
+}
+
+function voterItem(voter) {
+  const item = element("li");
+  const head = element("div", undefined, "voter");
+  head.append(
+    element("span", voter.name, "name"),
+    element("span", `${percent(voter.share)} of the score`, "figure"),
+    element("span", `similarity ${voter.similarity.toFixed(3)}`, "figure"),
+  );
+  const words = voter.features.map((feature) => feature.name).join(", ");
+  const more = voter.overlap > voter.features.length ? ", …" : "";
+  item.append(head, element("p", `shares ${voter.overlap}: ${words}${more}`, "quiet"));
+  return item;
+}
+
+function labelItem(explained, open) {
+  const item = element("li");
+  const details = element("details");
+  details.open = open;
+  const summary = element("summary");
+  const meter = element("meter");
+  meter.max = 1;
+  meter.value = explained.probability;
+  meter.setAttribute("aria-label", "probability");
+  summary.append(
+    element("span", explained.name, "name"),
+    meter,
+    element("span", percent(explained.probability), "figure"),
+  );
+  const voters = element("ul");
+  voters.append(...explained.voters.map(voterItem));
+  const caption = `${counted(explained.voters.length, "row")} voted, score ${explained.score.toFixed(3)}`;
+  details.append(summary, element("p", caption, "quiet"), voters);
+  item.append(details);
+  return item;
+}
+
+function show(answer) {
+  const told = [];
+  if (answer.unknown && answer.unknown.length) {
+    told.push(`Not known to the model: ${answer.unknown.join(", ")}.`);
+  }
+  if (!answer.explain.length) told.push("No known row shares a feature with these.");
+  at("message").textContent = told.join(" ");
+  at("labels").replaceChildren(...answer.explain.map((label, i) => labelItem(label, i === 0)));
+}
+
+async function ask(event) {
+  event.preventDefault();
+  const question = { rows: [rowOf(at("words").value)], k: Number(at("k").value), explain: true };
+  document.body.classList.add("busy");
+  try {
+    const response = await fetch("v1/predict", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(question),
+    });
+    const answer = await response.json();
+    if (!response.ok) throw new Error(answer.error);
+    show(answer.rows[0]);
+  } catch (error) {
+    at("labels").replaceChildren();
+    at("message").textContent = `No answer: ${error.message}`;
+  } finally {
+    document.body.classList.remove("busy");
+  }
+}
+
+at("ask").addEventListener("submit", ask);
+at("words").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && !event.shiftKey) ask(event);
+});
+describe().catch((error) => { at("about").textContent = `The service does not answer: ${error.message}`; });

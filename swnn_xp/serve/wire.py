@@ -1,0 +1,85 @@
+"""What travels: the bodies of requests and answers. The OpenAPI schema is made from these."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from swnn_xp.explain import Explanation
+
+FeatureId = Annotated[int, Meta(ge=0, le=2**31 - 2)]
+
+
+class Row(msgspec.Struct, forbid_unknown_fields=True):  # type: ignore[misc, call-arg]
+    """A sparse row: ``indices`` and maybe ``values``, or ``features``.
+
+    Features are names: a list counts each 1, an object gives their values. A feature that occurs
+    twice is summed.
+    """
+
+    indices: list[FeatureId] | UnsetType = UNSET
+    values: list[float] | UnsetType = UNSET
+    features: list[str] | dict[str, float] | UnsetType = UNSET
+
+
+class Question(msgspec.Struct, forbid_unknown_fields=True):  # type: ignore[misc, call-arg]
+    """Rows to rank labels for."""
+
+    rows: Annotated[list[Row], Meta(min_length=1)]
+    k: Annotated[int, Meta(ge=1, description="labels for each row")] = 5
+    explain: Annotated[bool, Meta(description="add the neighbours that voted")] = False
+
+
+class Answer(msgspec.Struct):  # type: ignore[misc]
+    """The labels of a row, best first."""
+
+    labels: list[int]
+    scores: list[float]
+    names: Annotated[
+        list[str] | UnsetType, Meta(description="of the labels, if the model has names")
+    ] = UNSET
+    unknown: Annotated[
+        list[str] | UnsetType, Meta(description="features that the model does not know")
+    ] = UNSET
+    explain: list[Explanation] | UnsetType = UNSET
+
+
+class Answers(msgspec.Struct):  # type: ignore[misc]
+    """An answer for each row, in the order of the rows."""
+
+    model: Annotated[int, Meta(description="1 for the first model, one more with each reload")]
+    rows: list[Answer]
+
+
+class About(msgspec.Struct):  # type: ignore[misc]
+    """The model that answers, and the limits of requests."""
+
+    model: int
+    rows: int
+    features: int
+    labels: int
+    n_neighbors: int
+    alpha: float
+    beta: float
+    feature_names: Annotated[bool, Meta(description="whether rows may be given by names")]
+    label_names: bool
+    limits: dict[str, float]
+
+
+class Health(msgspec.Struct):  # type: ignore[misc]
+    """That the service is up."""
+
+    status: str
+    model: int
+
+
+class Failure(msgspec.Struct):  # type: ignore[misc]
+    """Why there is no answer."""
+
+    error: str
+
+
+encode = msgspec.json.Encoder().encode
+decode_question = msgspec.json.Decoder(Question).decode
