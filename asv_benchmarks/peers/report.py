@@ -97,8 +97,8 @@ def _panel(axis, results, name):
 
 def write_page(results, arguments, docs):
     """Put tables and plot between the marks of docs/peers.md."""
-    plot(results, docs / "peers")
-    parts = [heading(arguments), "![P@1 against latency of each peer](peers.png)"]
+    plot(results, docs / "pictures" / "peers")
+    parts = [heading(arguments), "![P@1 against latency of each peer](pictures/peers.png)"]
     for name in dict.fromkeys(result["dataset"] for result in results):
         for kind, title in (("retrieval", "neighbours"), ("classifier", "classifiers")):
             rows = [r for r in results if r["dataset"] == name and r["kind"] == kind]
