@@ -31,6 +31,9 @@ class Latency(Suite):
     param_names = ("backend",)
 
     def setup(self, backend):
+        require(backend, ONE_BY_ONE)
+        if hasattr(self, "clf"):
+            return
         self.clf = fit(backend)
         self.timer = clock(backend)
         rows = queries(ONE_BY_ONE)
@@ -47,6 +50,8 @@ class SessionLatency(Suite):
     """The same by a session, which only the numba backend has."""
 
     def setup(self):
+        if hasattr(self, "session"):
+            return
         self.session = fit("numba").session()
         rows = queries(ONE_BY_ONE)
         cuts = itertools.pairwise(rows.indptr)
@@ -70,6 +75,8 @@ class Throughput(Suite):
 
     def setup(self, backend):
         require(backend, LARGE_BATCH)
+        if hasattr(self, "clf"):
+            return
         self.timer = clock(backend)
         self.clf = fit(backend)
         self.queries = queries(LARGE_BATCH)

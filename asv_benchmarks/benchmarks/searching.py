@@ -11,6 +11,8 @@ class Searching(Suite):
 
     def setup(self, backend, n_neighbors, beta, batch):
         require(backend, batch)
+        if hasattr(self, "clf"):
+            return
         self.timer = clock(backend)
         self.clf = fit(backend, n_neighbors=n_neighbors, beta=beta)
         self.queries = queries(batch)
