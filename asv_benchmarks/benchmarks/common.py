@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import sys
+import importlib
 import time
 
 import numpy as np
@@ -72,7 +72,7 @@ def on_gpu(backend):
     """Whether the backend computes on a GPU here."""
     devices = BACKENDS[backend].devices
     if "cpu" in devices and "cuda" in devices:
-        return backend in sys.modules and sys.modules[backend].cuda.is_available()
+        return importlib.import_module(BACKENDS[backend].needs[0]).cuda.is_available()
     return "cuda" in devices
 
 
@@ -85,7 +85,5 @@ def wait(backend):
     """Wait until the device has finished: its calls return before their work is done."""
     if not on_gpu(backend):
         return
-    if backend == "cupy":
-        sys.modules["cupy"].cuda.get_current_stream().synchronize()
-    else:
-        sys.modules["torch"].cuda.synchronize()
+    device = importlib.import_module(BACKENDS[backend].needs[0]).cuda
+    (device.get_current_stream() if backend == "cupy" else device).synchronize()
