@@ -101,4 +101,4 @@ docs: ## the site into docs/_build/html, then a check of every page
 check: test lint types smoke ## everything that .ci/run runs
 
 clean: ## remove environments and build products
-	rm -rf $(VENV) $(BACKENDS_VENV) .venv-wheel .venv-docs docs/_build docs/generated dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BACKENDS_VENV) .venv-wheel .venv-docs .venv-peers .asv docs/_build docs/generated dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
