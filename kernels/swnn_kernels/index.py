@@ -198,9 +198,8 @@ class InvertedIndex:
     def split(self) -> Split:
         """The arrays as the pruned kernel takes them."""
         return Split(
-            Lists(self.starts, self.list_rows, self.list_units), self.row_sizes, self.local,
-            self.ends, self.ids, self.forward, self.bits.reshape(-1), self.bits.shape[1],
-            *self.lines,
+            self.starts, self.list_rows, self.list_units, self.row_sizes, self.local, self.ends,
+            self.ids, self.forward, self.bits.reshape(-1), self.bits.shape[1], *self.lines,
         )  # fmt: skip
 
     @cached_property

@@ -36,13 +36,13 @@ def split_query(split, work, scratch, size):  # type: ignore[no-untyped-def]
         unit = np.int64(work.units[q])
         number = np.int64(split.local[feature])
         if number < 0:
-            first, last = split.lists.starts[feature], split.lists.starts[feature + 1]
+            first, last = split.starts[feature], split.starts[feature + 1]
             scratch.rare[n_rare] = first
             scratch.rare_ends[n_rare] = last
             scratch.rare_weights[n_rare] = unit * PACK
             postings += last - first
-            prefetch(split.lists.rows, first)
-            prefetch(split.lists.units, first)
+            prefetch(split.rows, first)
+            prefetch(split.units, first)
             n_rare += last > first
         else:
             scratch.numbers[n_frequent] = number
