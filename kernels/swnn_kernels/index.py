@@ -20,8 +20,8 @@ _DTYPES = {
     "units": np.int32,
     "frequent": np.int32,
     "ends": np.int64,
-    "ids": np.uint16,
-    "forward": np.int32,
+    "pairs": np.uint32,
+    "lows": np.uint16,
     "bits": np.uint64,
     "lines": np.uint16,
 }
@@ -58,8 +58,8 @@ class InvertedIndex:
     list_units: np.ndarray
     frequent: np.ndarray
     ends: np.ndarray
-    ids: np.ndarray
-    forward: np.ndarray
+    pairs: np.ndarray
+    lows: np.ndarray
     bits: np.ndarray
     lines: np.ndarray
 
@@ -120,8 +120,8 @@ class InvertedIndex:
             "units": np.empty(rare, dtype=np.int32),
             "frequent": often,
             "ends": np.zeros(n_rows + 1, dtype=np.int64),
-            "ids": np.empty(n_forward, dtype=np.uint16),
-            "forward": np.empty(n_forward, dtype=np.int32),
+            "pairs": np.empty(n_forward, dtype=np.uint32),
+            "lows": np.empty(n_forward, dtype=np.uint16),
             "bits": _bitmaps(often.size, n_rows),
         }
         layout.fill(
@@ -130,10 +130,10 @@ class InvertedIndex:
             units,
             local,
             starts,
-            *(arrays[name] for name in ("rows", "units", "ends", "ids", "forward", "bits")),
+            *(arrays[name] for name in ("rows", "units", "ends", "pairs", "lows", "bits")),
         )
         arrays["starts"] = starts[:-1].copy()
-        arrays["lines"] = layout.bound_lines(arrays["ends"], arrays["forward"])
+        arrays["lines"] = layout.bound_lines(arrays["ends"], arrays["pairs"], arrays["lows"])
         arrays["row_sizes"] = np.zeros(arrays["lines"].shape[1], dtype=np.int32)
         arrays["row_sizes"][:n_rows] = np.diff(indptr)
         largest = int(arrays["row_sizes"].max(initial=0))
@@ -175,7 +175,7 @@ class InvertedIndex:
     @property
     def nnz(self) -> int:
         """Number of stored non-zeros."""
-        return int(self.list_units.size + self.forward.size)
+        return int(self.list_units.size + self.pairs.size)
 
     @property
     def nbytes(self) -> int:
@@ -199,7 +199,7 @@ class InvertedIndex:
         """The arrays as the pruned kernel takes them."""
         return Split(
             self.starts, self.list_rows, self.list_units, self.row_sizes, self.local, self.ends,
-            self.ids, self.forward, self.bits.reshape(-1), self.bits.shape[1], *self.lines,
+            self.pairs, self.lows, self.bits.reshape(-1), self.bits.shape[1], *self.lines,
         )  # fmt: skip
 
     @cached_property
@@ -215,8 +215,8 @@ class InvertedIndex:
         units = np.empty(self.nnz, dtype=np.int32)
         cursor = np.zeros(self.n_rows, dtype=np.int32)
         layout.invert(
-            self.starts, self.list_rows, self.list_units, self.local, self.ends, self.forward,
-            self.bits, cursor, full, rows, units,
+            self.starts, self.list_rows, self.list_units, self.local, self.ends, self.pairs,
+            self.lows, self.bits, cursor, full, rows, units,
         )  # fmt: skip
         return Lists(frozen(full), frozen(rows), frozen(units))
 
@@ -254,7 +254,7 @@ class InvertedIndex:
         for position, feature in enumerate(features.tolist()):
             there, unit = layout.find(
                 feature, row, self.starts, self.list_rows, self.list_units, self.local[feature],
-                self.ends, self.ids, self.forward,
+                self.ends, self.pairs, self.lows,
             )  # fmt: skip
             if there:
                 positions.append(position)

@@ -31,6 +31,7 @@ def split_query(split, work, scratch, size):  # type: ignore[no-untyped-def]
     n_frequent = np.int64(0)
     postings = np.int64(0)
     mass = np.int64(0)
+    positive = np.int64(0)
     for q in range(size):
         feature = work.indices[q]
         unit = np.int64(work.units[q])
@@ -50,7 +51,9 @@ def split_query(split, work, scratch, size):  # type: ignore[no-untyped-def]
             scratch.table[number] = unit
             scratch.member[number] = 1
             mass += unit * unit
+            positive += max(unit, 0)
             n_frequent += 1
+    scratch.positive[0] = positive
     scratch.tally[0] += postings
     return n_rare, n_frequent, postings, mass
 

@@ -33,8 +33,8 @@ class Split(NamedTuple):
     row_sizes: Int32  # padded to whole steps
     local: Int32  # (n_features,): number among the frequent features or -1
     ends: Int64  # (n_rows + 1,): where the forward rows start and end
-    ids: Uint16  # numbers of frequent features, row by row
-    forward: Int32  # and their units
+    pairs: Uint32  # frequent features row by row, see pairs.py
+    lows: Uint16
     bits: Uint64  # bitmaps one after the other
     words: int  # of a bitmap
     line_a: Uint16  # padded: bounds of the rows, see layout.bound_lines
@@ -48,6 +48,7 @@ class Scratch(NamedTuple):
     """Buffers of one thread for the pruned kernel."""
 
     table: Int32  # the query's unit of each frequent feature; zeros between queries
+    positive: Int64  # (1,): sum of the query's positive units there
     member: Uint8  # whether the query has it; zeros between queries
     rare: Int64  # positions in the lists of rare features
     rare_ends: Int64
