@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core import codegen, compiler
+
+# numba's own classes are not annotated.
+_Library: Any = codegen.JITCodeLibrary
+_Passes: Any = compiler.DefaultPassBuilder
+_Compiler: Any = compiler.CompilerBase
 
 
 class _Codegen:
@@ -26,7 +30,7 @@ class _Codegen:
         """Leave it: only errors and Python objects would need it, and no kernel has these."""
 
 
-class _Part(JITCodeLibrary):  # type: ignore[misc]
+class _Part(_Library):  # type: ignore[misc]
     @property
     def codegen(self) -> Any:
         return _Codegen(self._codegen)
@@ -43,13 +47,13 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]
         return 0
 
 
-class PartCompiler(CompilerBase):  # type: ignore[misc]
+class PartCompiler(_Compiler):  # type: ignore[misc]
     """numba's usual passes, into a library that is not optimised; not to be called from Python."""
 
     def define_pipelines(self) -> list[Any]:
         """Get numba's passes for compiled code."""
-        codegen = self.state.targetctx.codegen()
-        self.state.library = _Part(codegen, self.state.func_id.func_qualname)
+        target = self.state.targetctx.codegen()
+        self.state.library = _Part(target, self.state.func_id.func_qualname)
         self.state.flags.no_cpython_wrapper = True
         self.state.flags.no_cfunc_wrapper = True
-        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+        return [_Passes.define_nopython_pipeline(self.state)]

@@ -51,7 +51,7 @@ def split_query(split, work, scratch, size):  # type: ignore[no-untyped-def]
             scratch.table[number] = unit
             scratch.member[number] = 1
             mass += unit * unit
-            positive += max(unit, 0)
+            positive += unit if unit > 0 else np.int64(0)
             n_frequent += 1
     scratch.positive[0] = positive
     scratch.tally[0] += postings

@@ -12,13 +12,17 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 from llvmlite import ir
 from numba import extending, from_dtype
-from numba.core import types
-from numba.core.imputils import lower_getattr_generic
-from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.core import imputils, types
+from numba.core.typing import templates
 from numba.extending import models, register_model
-from numba.np.arrayobj import populate_array
+from numba.np import arrayobj
 
+# numba's own functions are not annotated.
 intrinsic: Any = extending.intrinsic
+_lower_fields: Any = imputils.lower_getattr_generic
+_Attributes: Any = templates.AttributeTemplate
+_infer: Any = templates.infer_getattr
+_populate: Any = arrayobj.populate_array
 
 _I64 = ir.IntType(64)
 _WORDS = 2  # of a field in a table: address and size, or a number and nothing
@@ -47,8 +51,8 @@ class _ReferenceModel(models.PrimitiveModel):
         super().__init__(manager, fe_type, _I64.as_pointer())  # type: ignore[no-untyped-call]
 
 
-@infer_getattr
-class _Fields(AttributeTemplate):
+@_infer
+class _Fields(_Attributes):  # type: ignore[misc]
     key = Reference
 
     def generic_resolve(self, value: Reference, attribute: str) -> Any:
@@ -58,7 +62,7 @@ class _Fields(AttributeTemplate):
         return types.int64 if kind is None else kind
 
 
-@lower_getattr_generic(Reference)
+@_lower_fields(Reference)
 def _read_field(context: Any, builder: Any, kind: Any, pointer: Any, attribute: str) -> Any:
     place, array_type = kind.fields[attribute]
 
@@ -73,7 +77,7 @@ def _read_field(context: Any, builder: Any, kind: Any, pointer: Any, attribute: 
         return word(0, _I64)
     array = context.make_array(array_type)(context, builder)
     item = ir.Constant(_I64, array_type.dtype.bitwidth // 8)
-    populate_array(
+    _populate(
         array, data=word(0, array.data.type), shape=[word(1, _I64)], strides=[item],
         itemsize=item, meminfo=None,
     )  # fmt: skip
