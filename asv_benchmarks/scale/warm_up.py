@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swnn_kernels.warmup import warmup
+from swnn_kernels.warming import warmup
 
 if __name__ == "__main__":
     warmup()
