@@ -26,6 +26,26 @@ demo: $(VENV)/.has-core ## the main job on the data set shipped with the package
 test: $(VENV)/.has-test ## the whole test suite
 	@$(BIN)/python -m pytest
 
+# Dask and the HTTP service, in an environment of their own: they bring some fifty packages.
+EXTRAS_VENV ?= .venv-extras
+
+$(EXTRAS_VENV)/.done: pyproject.toml
+	@test -x $(EXTRAS_VENV)/bin/python || $(PYTHON) -m venv $(EXTRAS_VENV)
+	@echo "installing swnn_xp (extras) into $(EXTRAS_VENV) ..." >&2
+	@$(EXTRAS_VENV)/bin/python -m pip install $(PIP_QUIET) -e '.[extras]'
+	@touch $@
+
+test-extras: $(EXTRAS_VENV)/.done ## the cluster (Dask) and the HTTP service (and its page, where there is Chromium)
+	@OMP_NUM_THREADS=1 $(EXTRAS_VENV)/bin/python -m pytest -q tests/distributed tests/serve swnn_xp/distributed swnn_xp/serve
+
+bench-serving: $(EXTRAS_VENV)/.done ## the HTTP service under load (needs wrk); DATA=... for a folder with train and test files
+	@OMP_NUM_THREADS=1 $(EXTRAS_VENV)/bin/python asv_benchmarks/serving/load.py \
+	  $(or $(DATA),../shared/data/eurlex57k) build/bench-serving $(THREADS)
+
+bench-cluster: $(EXTRAS_VENV)/.done ## figures behind the paper exercise in docs/cluster.md
+	@OMP_NUM_THREADS=1 $(EXTRAS_VENV)/bin/python asv_benchmarks/cluster/figures.py \
+	  $(or $(DATA),../shared/data/eurlex57k)
+
 # Real CuPy whose kernels run on the CPU, if its wheel lies beside the project; and torch. In an
 # environment of their own, for they are large and the suite does not need them.
 BACKENDS_VENV ?= .venv-backends
@@ -101,4 +121,4 @@ docs: ## the site into docs/_build/html, then a check of every page
 check: test lint types smoke ## everything that .ci/run runs
 
 clean: ## remove environments and build products
-	rm -rf $(VENV) $(BACKENDS_VENV) .venv-wheel .venv-docs .venv-peers .asv docs/_build docs/generated dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv* docs/_build docs/generated dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .asv

@@ -6,10 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from scipy.sparse import csr_array
 
-from swnn_xp import SWNNClassifier
 from swnn_xp.datasets import make_twin
 from swnn_xp.store import open_arrays, save_arrays
 
@@ -46,13 +44,5 @@ def open_twin(folder: Path) -> Twin:
     return Twin(*matrices)
 
 
-def compile_kernels() -> None:
-    """Let numba compile and keep the kernels, so that later processes only load them."""
-    clf = SWNNClassifier().fit(np.eye(3), np.eye(3))
-    clf.predict_topk(np.eye(3))
-    clf.session().predict_one([0], [1.0])
-
-
 if __name__ == "__main__":
     make(sys.argv[1], float(sys.argv[2]), Path(sys.argv[3]))
-    compile_kernels()

@@ -24,6 +24,7 @@ ROWS = 1000
 TURNS = 5
 SECONDS = 3
 K = 5
+FAULTS = ("refused", "broken", "late")
 
 
 def main() -> None:
@@ -110,17 +111,17 @@ def report(found: dict, threads: int) -> None:
         who: {
             "rate": max(turn["requests"] / turn["seconds"] for turn in turns),
             **{key: min(turn[key] for turn in turns) for key in ("p50", "p99", "cpu")},
-            "failed": sum(turn.get("failed", 0) for turn in turns),
+            "faults": [sum(turn.get(kind, 0) for turn in turns) for kind in FAULTS],
         }
         for who, turns in found.items()
     }
     print(f"best of {TURNS} turns of {SECONDS} s; {threads} thread(s) behind HTTP")
-    print(f"{'':<16}{'rows/s':>10}{'p50 ms':>10}{'p99 ms':>10}{'CPU ms':>10}{'failed':>8}")
+    print(f"{'':<16}{'rows/s':>10}{'p50 ms':>10}{'p99 ms':>10}{'CPU ms':>10}  {'/'.join(FAULTS)}")
     for who, figures in best.items():
         name = "bare session" if who == "bare" else f"{who} connection" + "s" * (who > 1)
         print(
             f"{name:<16}{figures['rate']:>10,.0f}{figures['p50']:>10.3f}{figures['p99']:>10.3f}"
-            f"{figures['cpu']:>10.3f}{figures['failed']:>8}"
+            f"{figures['cpu']:>10.3f}  {'/'.join(map(str, figures['faults']))}"
         )
     print(
         f"HTTP adds {best[1]['p50'] - best['bare']['p50']:.3f} ms at p50 with 1 connection, "

@@ -16,8 +16,8 @@ end
 function done(summary, latency, _)
   local errors = summary.errors
   io.write(string.format(
-    'JSON {"requests": %d, "seconds": %f, "p50": %f, "p99": %f, "failed": %d}\n',
+    'JSON {"requests": %d, "seconds": %f, "p50": %f, "p99": %f, "refused": %d, "broken": %d, "late": %d}\n',
     summary.requests, summary.duration / 1e6,
     latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
-    errors.connect + errors.read + errors.write + errors.status + errors.timeout))
+    errors.status, errors.connect + errors.read + errors.write, errors.timeout))
 end

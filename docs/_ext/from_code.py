@@ -25,6 +25,7 @@ def _make(app: Any) -> None:
     folder.mkdir(exist_ok=True)
     _write(folder / "cli.inc", "\n".join(_commands()))
     _write(folder / "backends.inc", "\n".join(_backends()))
+    _write(folder / "more.inc", "\n".join(_more_pages(Path(app.srcdir))))
     make_pictures.make(folder / "plots", make_pictures.outdated(folder / "plots"))
 
 
@@ -53,6 +54,14 @@ def _backends() -> Iterator[str]:
     for b in BACKENDS.values():
         devices, accepts = ", ".join(b.devices), ", ".join(b.accepts)
         yield f"| `{b.name}` | {b.summary} | {devices} | {accepts} | `{b.install}` |"
+
+
+def _more_pages(folder: Path) -> Iterator[str]:
+    """List the pages of the top folder that no other page lists, so that none is lost."""
+    listed = {"index", "start", "performance", "limits", "gpu"}
+    found = sorted({page.stem for page in folder.glob("*.md")} - listed)
+    if found:
+        yield from ("```{toctree}", "", *(f"/{name}" for name in found), "```", "")
 
 
 def _without_last_blank_line(app: Any, page: str, source: list[str]) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from swnn_kernels.fixed_point import normalise
     from swnn_kernels.index import InvertedIndex
     from swnn_kernels.session import Session
-    from swnn_kernels.warmup import warmup
+    from swnn_kernels.warming import warmup
 
 __all__ = [
     "InvertedIndex",
@@ -35,7 +35,7 @@ _HOMES = {
     "search": "batch",
     "search_within": "batch",
     "vote_found": "ballot",
-    "warmup": "warmup",
+    "warmup": "warming",
 }
 
 

@@ -71,7 +71,7 @@ class DeviceIndex(Index):
         """Return the rows, still on the device."""
 
     @abstractmethod
-    def _block_size(self) -> int:
+    def _block_size(self, n_neighbors: int) -> int:
         """Number of queries whose temporaries fit the memory."""
 
     @abstractmethod
@@ -215,7 +215,7 @@ class DeviceIndex(Index):
         with self.on(self.device):
             if queries.n_rows == 0 or self.n_rows == 0:
                 return missing(self.xp, self._sizes, queries.n_rows, n_neighbors)
-            parts = self._in_blocks(queries.n_rows, self._block_size(), find)
+            parts = self._in_blocks(queries.n_rows, self._block_size(n_neighbors), find)
             ids, sims = (self.xp.concat(arrays) for arrays in zip(*parts, strict=True))
             return Neighbours(ids, sims)
 

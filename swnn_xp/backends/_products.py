@@ -52,7 +52,7 @@ class ProductIndex(DeviceIndex):
             self._sparse(rows.indptr, rows.indices, self.xp.ones_like(values), shape),
         )
 
-    def _block_size(self) -> int:
+    def _block_size(self, n_neighbors: int) -> int:
         widest = max((last - first for first, last, _ in self._shards), default=0)
         return self._memory() // (widest * PAIR_BYTES + self.n_features * _FEATURE_BYTES + 1)
 

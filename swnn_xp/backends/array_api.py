@@ -84,7 +84,7 @@ class ArrayApiIndex(DeviceIndex):
     def _device_rows(self) -> UnitRows:
         return self._rows
 
-    def _block_size(self) -> int:
+    def _block_size(self, n_neighbors: int) -> int:
         runs = [(first, last) for first, last, _ in self._shards]
         dense = self.n_features * _FEATURE_BYTES
         return queries_that_fit(self._rows.indptr, runs, _ENTRY_BYTES, dense, self.memory_budget)

@@ -105,8 +105,11 @@ class CupyIndex(ProductIndex):
     def _memory(self) -> int:
         return min(self.memory_budget, free_memory())
 
-    def _block_size(self) -> int:
-        return super()._block_size() if self._lists is None else _IN_FLIGHT
+    def _block_size(self, n_neighbors: int) -> int:
+        if self._lists is None:
+            return super()._block_size(n_neighbors)
+        fits = self._memory() // kernels.search_bytes(self.n_rows, n_neighbors)
+        return min(_IN_FLIGHT, fits)
 
     def _search_block(
         self, block: UnitRows, n_neighbors: int, beta: float, dead: Array | None

@@ -35,7 +35,6 @@ _COMMANDS = (
     "fit",
     "predict",
     "score",
-    "score_cluster",
     "serve",
     "evaluate",
     "explain",

@@ -5,14 +5,13 @@ its own, and refused at once when too many wait. The model can be swapped while 
 is answered by the model that was there when it began.
 """
 
-_NEEDS = "swnn serve needs FastAPI, uvicorn and msgspec: pip install 'swnn-xp[serve]'"
-
 try:
     import fastapi as _fastapi  # noqa: F401
     import msgspec as _msgspec  # noqa: F401
     import uvicorn as _uvicorn  # noqa: F401
 except ImportError as error:
-    raise ImportError(_NEEDS) from error
+    needs = "swnn serve needs FastAPI, uvicorn and msgspec: pip install 'swnn-xp[serve]'"
+    raise ImportError(needs) from error
 
 from swnn_xp.serve.app import create_app
 from swnn_xp.serve.limits import Limits

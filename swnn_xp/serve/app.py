@@ -34,13 +34,14 @@ def create_app(service: Service) -> FastAPI:
     app = FastAPI(
         title="swnn", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan
     )
-    app.add_middleware(Watch, metrics=service.metrics)
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(HTTPException, _no_such_thing)
     app.add_exception_handler(Exception, _broken)
     _add_api(app, service)
     add_pages(app)
     describe(app, service.limits)
+    paths = frozenset(getattr(route, "path", "") for route in app.routes)
+    app.add_middleware(Watch, metrics=service.metrics, paths=paths)
     return app
 
 

@@ -42,9 +42,7 @@ def to_query(
     if indices.size > 1 and not (indices[1:] > indices[:-1]).all():
         indices, values = _summed(indices, values)
     if indices.size and indices[-1] >= n_features:
-        raise Refusal(
-            422, f"row {number}: feature {indices[-1]} is outside 0..{n_features - 1}"
-        )
+        raise Refusal(422, f"row {number}: feature {indices[-1]} is outside 0..{n_features - 1}")
     if not np.isfinite(values).all():
         raise Refusal(422, f"row {number}: a feature's values sum up to infinity")
     return Query(indices, values, unknown)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import socket
 import threading
-from typing import Any
 
 import uvicorn
 
@@ -55,14 +55,18 @@ def _in_a_thread(service: Service) -> None:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listener: Any = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(2048)
-    except (OSError, OverflowError) as error:
-        raise ValueError(f"can't listen on {host} port {port}: {error}") from None
-    return listener
+    if not 0 <= port <= 65535:  # getaddrinfo would take the remainder
+        raise ValueError(f"port must be within 0..65535, got {port}")
+    with contextlib.ExitStack() as stack:
+        try:
+            family, kind, protocol, _, address = socket.getaddrinfo(
+                host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )[0]
+            listener = stack.enter_context(socket.socket(family, kind, protocol))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(2048)
+        except OSError as error:
+            raise ValueError(f"can't listen on {host} port {port}: {error}") from None
+        stack.pop_all()
+        return listener

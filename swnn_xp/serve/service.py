@@ -92,8 +92,8 @@ class Service:
         """Tell whether the header carries the token; None if there is no token at all."""
         if self._token is None:
             return None
-        expected = b"Bearer " + self._token
-        return hmac.compare_digest((authorization or "").encode(), expected)
+        given = (authorization or "").encode("latin-1")  # the bytes as they came
+        return hmac.compare_digest(given, b"Bearer " + self._token)
 
     def about(self) -> About:
         """Describe the model in use."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Container
 from typing import Any
 
 from swnn_xp.serve.metrics import Metrics
@@ -11,8 +12,8 @@ from swnn_xp.serve.metrics import Metrics
 class Watch:
     """ASGI middleware that tells `Metrics` what it saw."""
 
-    def __init__(self, app: Any, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
+    def __init__(self, app: Any, metrics: Metrics, paths: Container[str]) -> None:
+        self._app, self._metrics, self._paths = app, metrics, paths
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass a request on."""
@@ -32,6 +33,5 @@ class Watch:
             await self._app(scope, receive, watched)
         finally:
             # Unknown paths are counted together: a stranger must not make the list longer.
-            route = scope.get("route")
-            path = "other" if route is None else route.path
+            path = scope["path"] if scope["path"] in self._paths else "other"
             self._metrics.saw(path, status, time.perf_counter() - started)

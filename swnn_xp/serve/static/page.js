@@ -2,6 +2,7 @@
 // Names come from whoever made the model: they are only ever set as text, never as markup.
 
 const at = (id) => document.getElementById(id);
+const FIRST_VOTERS = 4; // of a label; the others are a click away
 let byName = true;
 
 function element(tag, text, className) {
@@ -53,6 +54,14 @@ function voterItem(voter) {
   return item;
 }
 
+function moreVoters(voters) {
+  const details = element("details", undefined, "more");
+  const list = element("ul");
+  list.append(...voters.map(voterItem));
+  details.append(element("summary", `${voters.length} more`), list);
+  return details;
+}
+
 function labelItem(explained, open) {
   const item = element("li");
   const details = element("details");
@@ -68,9 +77,11 @@ function labelItem(explained, open) {
     element("span", percent(explained.probability), "figure"),
   );
   const voters = element("ul");
-  voters.append(...explained.voters.map(voterItem));
+  voters.append(...explained.voters.slice(0, FIRST_VOTERS).map(voterItem));
   const caption = `${counted(explained.voters.length, "row")} voted, score ${explained.score.toFixed(3)}`;
   details.append(summary, element("p", caption, "quiet"), voters);
+  const rest = explained.voters.slice(FIRST_VOTERS);
+  if (rest.length) details.append(moreVoters(rest));
   item.append(details);
   return item;
 }

@@ -1,0 +1,53 @@
+"""Whatever the OpenAPI document allows or forbids: never a 500, always as documented."""
+
+import os
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode, checks
+
+from swnn_xp.serve import Limits, Service, create_app
+
+from .conftest import TOKEN, make_model
+
+EXAMPLES = int(os.environ.get("SWNN_EXAMPLES", "100"))
+# JSON Schema can't say that there are as many values as indices, so that not all it allows is right.
+checks.load_all_checks()
+EXCLUDED = [checks.CHECKS.get_one("positive_data_acceptance")]
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory):
+    path = tmp_path_factory.mktemp("fuzz") / "model"
+    names = {"feature_names": list("abcdefgh"), "label_names": list("wxyz")}
+    make_model(path, **names)
+    service = Service(path, token=TOKEN, limits=Limits(rows=5, features=20, seconds=60))
+    return schemathesis.openapi.from_asgi("/openapi.json", create_app(service))
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode))
+def test_rows_of_all_kinds(api, mode):
+    fuzz(api["/v1/predict"]["POST"], mode, EXAMPLES)
+
+
+@pytest.mark.parametrize(
+    "route", ["GET /v1/model", "POST /v1/reload", "GET /healthz", "GET /metrics"]
+)
+def test_routes_without_a_body(api, route):
+    method, path = route.split()
+    fuzz(api[path][method], GenerationMode.POSITIVE, 5)
+
+
+def fuzz(operation, mode, examples):
+    @given(operation.as_strategy(generation_mode=mode))
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    def check(case):
+        case.call_and_validate(excluded_checks=EXCLUDED)
+
+    check()
