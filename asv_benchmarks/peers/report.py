@@ -90,13 +90,15 @@ def _panel(axis, results, quality, title, label):
     for result, x, y in zip(results, latency, quality, strict=True):
         axis.annotate(
             result["title"], (x, y), xytext=(2, 5), textcoords="offset points",
-            rotation=50, rotation_mode="anchor", fontsize=8,
+            rotation=60, rotation_mode="anchor", fontsize=8,
         )  # fmt: skip
     axis.set(xscale="log", xlabel="CPU ms a query, one thread", ylabel=label, title=title)
     low, high = min(quality, default=0), max(quality, default=1)
     room = max(high - low, 1.0)
-    axis.set_ylim(low - 0.15 * room, high + 0.9 * room)  # names need room above
     axis.set_xlim(min(latency, default=1) / 1.5, max(latency, default=1) * 3)
+    axis.set_yticks([tick for tick in axis.get_yticks() if low - room < tick <= 100])
+    axis.set_ylim(low - 0.15 * room, high + 0.9 * room)  # names need room above
+    axis.xaxis.set_minor_formatter("")  # labels of minor ticks run into each other
     axis.grid(alpha=0.3)
 
 
