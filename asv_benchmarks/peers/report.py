@@ -55,7 +55,10 @@ def _with_ratio(value, ours, digits):
 
 
 def plot(results, path):
-    """Quality against latency, a panel for each data set; classifiers and retrieval apart."""
+    """Quality against latency, a row for each data set: retrieval on the left, classifiers right.
+
+    Their qualities are of different rows (see the page), so they do not share an axis.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
@@ -64,41 +67,45 @@ def plot(results, path):
     done = [result for result in results if "failed" not in result]
     sets = list(dict.fromkeys(result["dataset"] for result in done))
     figure, axes = plt.subplots(
-        len(sets), 1, figsize=(8, 4.2 * len(sets)), squeeze=False, layout="constrained"
+        len(sets), 2, figsize=(11, 4.6 * len(sets)), squeeze=False, layout="constrained"
     )
-    for axis, name in zip(axes[:, 0], sets, strict=True):
-        _panel(axis, [result for result in done if result["dataset"] == name], name)
-    for suffix in (".png", ".svg"):
-        figure.savefig(
-            path.with_suffix(suffix), dpi=120, metadata={"Date": None} if suffix == ".svg" else None
+    for row, name in zip(axes, sets, strict=True):
+        here = [result for result in done if result["dataset"] == name]
+        found = [result for result in here if result["kind"] == "retrieval"]
+        ranked = [result for result in here if result["kind"] == "classifier"]
+        _panel(
+            row[0], found, [100 * r["recall"] for r in found], f"{name}: neighbours", "recall (%)"
         )
+        _panel(row[1], ranked, [r["precision"][0] for r in ranked], f"{name}: labels", "P@1 (%)")
+    figure.savefig(path.with_suffix(".png"), dpi=110)
+    figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
     plt.close(figure)
 
 
-def _panel(axis, results, name):
-    marks = {
-        "retrieval": ("o", "neighbours by cosine, then a vote"),
-        "classifier": ("s", "classifier"),
-    }
-    for kind, (mark, label) in marks.items():
-        group = [result for result in results if result["kind"] == kind]
-        colours = ["tab:red" if r["title"].startswith("swnn") else "tab:blue" for r in group]
-        x, y = [r["ms_per_query"] for r in group], [r["precision"][0] for r in group]
-        axis.scatter(x, y, c=colours, marker=mark, label=label, zorder=3)
-        for result, at_x, at_y in zip(group, x, y, strict=True):
-            axis.annotate(
-                result["title"], (at_x, at_y), xytext=(5, 4), textcoords="offset points", fontsize=8
-            )
-    axis.set(xscale="log", xlabel="CPU ms a query, one thread (log)", ylabel="P@1 (%)", title=name)
-    axis.margins(x=0.2, y=0.15)
+def _panel(axis, results, quality, title, label):
+    """Points with slanted names, for most lie on one height."""
+    latency = [result["ms_per_query"] for result in results]
+    colours = ["tab:red" if r["title"].startswith("swnn") else "tab:blue" for r in results]
+    axis.scatter(latency, quality, c=colours, zorder=3)
+    for result, x, y in zip(results, latency, quality, strict=True):
+        axis.annotate(
+            result["title"], (x, y), xytext=(2, 5), textcoords="offset points",
+            rotation=60, rotation_mode="anchor", fontsize=8,
+        )  # fmt: skip
+    axis.set(xscale="log", xlabel="CPU ms a query, one thread", ylabel=label, title=title)
+    low, high = min(quality, default=0), max(quality, default=1)
+    room = max(high - low, 1.0)
+    axis.set_xlim(min(latency, default=1) / 1.5, max(latency, default=1) * 3)
+    axis.set_yticks([tick for tick in axis.get_yticks() if low - room < tick <= 100])
+    axis.set_ylim(low - 0.15 * room, high + 0.9 * room)  # names need room above
+    axis.xaxis.set_minor_formatter("")  # labels of minor ticks run into each other
     axis.grid(alpha=0.3)
-    axis.legend(loc="lower right", fontsize=8)
 
 
 def write_page(results, arguments, docs):
     """Put tables and plot between the marks of docs/peers.md."""
     plot(results, docs / "pictures" / "peers")
-    parts = [heading(arguments), "![P@1 against latency of each peer](pictures/peers.png)"]
+    parts = [heading(arguments), "![quality against latency of each library](pictures/peers.png)"]
     for name in dict.fromkeys(result["dataset"] for result in results):
         for kind, title in (("retrieval", "neighbours"), ("classifier", "classifiers")):
             rows = [r for r in results if r["dataset"] == name and r["kind"] == kind]

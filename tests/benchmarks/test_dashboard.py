@@ -5,6 +5,7 @@ import html
 import http.server
 import importlib.util
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -101,7 +102,9 @@ def recorded(results):
                 continue
             each = len(figures) // len(params[0])
             for i, backend in enumerate(params[0]):
-                if any(figure is not None for figure in figures[i * each : (i + 1) * each]):
+                here = figures[i * each : (i + 1) * each]
+                # null is a failure, NaN means n/a
+                if any(figure is not None and not math.isnan(figure) for figure in here):
                     found.setdefault(name, set()).add(backend.strip("'"))
     return found
 
