@@ -89,10 +89,36 @@ bench-reading: $(VENV)/.has-test ## reading against scikit-learn; FILE=... for a
 bench-store: $(VENV)/.has-core ## saving and opening a model of 500 MB
 	@$(BIN)/python asv_benchmarks/store/bench_store.py
 
+bench-scale: $(VENV)/.has-core ## memory, build time and model size at Amazon-3M's size; makes a synthetic twin first
+	@$(BIN)/python asv_benchmarks/scale
+
 bench-latency: $(VENV)/.has-core ## one query on one thread against the paper's loop in C; SETS=... for some data sets
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)
+
+# Name of the machine in asv_benchmarks/results; docs/benchmarks.md tells how to add one's own.
+MACHINE ?= $(shell uname -n)
+
+bench: $(VENV)/.has-bench ## record the asv suites for this commit; MACHINE=name, BENCH=regex for some of them
+	@$(BIN)/python asv_benchmarks/record.py --machine $(MACHINE) $(if $(COMMIT),--commit $(COMMIT)) $(if $(BENCH),--bench '$(BENCH)')
+
+bench-compare: $(VENV)/.has-bench ## BASE=<rev>: fail where this commit is 1.3 times slower than that one; BENCH=regex
+	@test -n "$(BASE)" || { echo "say against which revision: make bench-compare BASE=<rev>" >&2; exit 2; }
+	@$(BIN)/python asv_benchmarks/continuous.py $(BASE) $(or $(NEW),HEAD) --machine $(MACHINE) $(if $(BENCH),--bench '$(BENCH)')
+
+bench-html: $(VENV)/.has-bench ## the dashboard of all recorded results, into .asv/html
+	@$(BIN)/python asv_benchmarks/dashboard/publish.py
+
+bench-peers: ## beside other libraries; SETS="eurlex57k ...", ONLY="peer ...", WRITE=1 to renew docs/peers.md
+	@$(MAKE) --no-print-directory VENV=.venv-peers .venv-peers/.has-core
+	@.venv-peers/bin/python asv_benchmarks/peers/install.py
+	@.venv-peers/bin/python asv_benchmarks/peers/compare.py $(SETS) $(if $(ONLY),--only $(ONLY)) $(if $(WRITE),--write)
+
+docs: ## the site into docs/_build/html, then a check of every page
+	@$(MAKE) --no-print-directory VENV=.venv-docs .venv-docs/.has-docs
+	@.venv-docs/bin/python -m sphinx -W --keep-going -q docs docs/_build/html
+	@.venv-docs/bin/python -m pytest -q tests/docs
 
 check: test lint types smoke ## everything that .ci/run runs
 
 clean: ## remove environments and build products
-	rm -rf $(VENV) $(BACKENDS_VENV) $(EXTRAS_VENV) .venv-wheel dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv* docs/_build docs/generated dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .asv

@@ -10,7 +10,7 @@ _EXTRAS = {
         "test-backends",
     ),
     "torch": (("torch",), ("swnn_xp/backends/torch_.py",), "test-backends"),
-    "dask": (("distributed",), ("swnn_xp/distributed", "tests/distributed"), "test-extras"),
+    "dask": (("dask",), ("swnn_xp/distributed", "tests/distributed"), "test-extras"),
     "serve": (
         ("fastapi", "uvicorn", "msgspec"),
         ("swnn_xp/serve", "tests/serve"),

@@ -33,7 +33,7 @@ _HOMES = {
     "write_names": "swnn_xp.io",
     "write_xmc": "swnn_xp.io",
 }
-_SUBMODULES = {"backends", "datasets", "io", "metrics"}
+_SUBMODULES = {"backends", "datasets", "io", "metrics", "tuning"}
 
 
 def __getattr__(name: str) -> Any:

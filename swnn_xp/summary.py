@@ -1,4 +1,4 @@
-"""A data set in numbers: the paper's four five-number tables."""
+"""A data set in numbers: how often labels and features occur, and the paper's tables of that."""
 
 from __future__ import annotations
 
@@ -44,6 +44,30 @@ class Summary(NamedTuple):
         }
 
 
+class Counts(NamedTuple):
+    """The four distributions of a data set, a number a label, row or feature."""
+
+    label_occurrences: NDArray[np.int64]
+    labels_per_row: NDArray[np.int64]
+    features_per_row: NDArray[np.int64]
+    feature_occurrences: NDArray[np.int64]
+
+    def summary(self) -> Summary:
+        """Summarise each of them."""
+        labels, features = self.label_occurrences, self.feature_occurrences
+        return Summary(
+            n_rows=self.labels_per_row.size,
+            n_features=features.size,
+            n_labels=labels.size,
+            features_used=int((features > 0).sum()),
+            labels_used=int((labels > 0).sum()),
+            label_occurrences=five_numbers(labels[labels > 0]),
+            labels_per_row=five_numbers(self.labels_per_row),
+            features_per_row=five_numbers(self.features_per_row),
+            feature_occurrences=five_numbers(features[features > 0]),
+        )
+
+
 def five_numbers(counts: NDArray[Any]) -> FiveNumbers:
     """Summarise counts; every number but the mean is one of them (0 if there are none).
 
@@ -60,6 +84,25 @@ def five_numbers(counts: NDArray[Any]) -> FiveNumbers:
     return FiveNumbers(low, first, median, third, high, float(counts.mean()))
 
 
+def count(X: Any, Y: Any) -> Counts:
+    """Count labels and features of a data set.
+
+    Examples
+    --------
+    >>> count([[1, 2], [0, 3]], [[1, 0], [1, 0]]).feature_occurrences.tolist()
+    [1, 2]
+    """
+    rows, labels = canonical_rows(X, "X"), label_rows(Y, "Y")
+    if rows.indptr.size != labels.indptr.size:
+        raise ValueError(f"X has {rows.indptr.size - 1} rows but Y has {labels.n_rows}")
+    return Counts(
+        label_occurrences=np.bincount(labels.indices, minlength=labels.n_labels),
+        labels_per_row=np.diff(labels.indptr),
+        features_per_row=np.diff(rows.indptr),
+        feature_occurrences=np.bincount(rows.indices, minlength=rows.n_features),
+    )
+
+
 def summarize(X: Any, Y: Any) -> Summary:
     """Describe a data set as the paper does.
 
@@ -68,17 +111,4 @@ def summarize(X: Any, Y: Any) -> Summary:
     >>> summarize([[1, 2], [0, 3]], [[1, 0], [1, 0]]).label_occurrences.max
     2
     """
-    rows, labels = canonical_rows(X, "X"), label_rows(Y, "Y")
-    features = np.bincount(rows.indices, minlength=rows.n_features)
-    occurrences = np.bincount(labels.indices, minlength=labels.n_labels)
-    return Summary(
-        n_rows=labels.n_rows,
-        n_features=rows.n_features,
-        n_labels=labels.n_labels,
-        features_used=int((features > 0).sum()),
-        labels_used=int((occurrences > 0).sum()),
-        label_occurrences=five_numbers(occurrences[occurrences > 0]),
-        labels_per_row=five_numbers(np.diff(labels.indptr)),
-        features_per_row=five_numbers(np.diff(rows.indptr)),
-        feature_occurrences=five_numbers(features[features > 0]),
-    )
+    return count(X, Y).summary()

@@ -9,13 +9,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from swnn_kernels.ballot import vote_found
     from swnn_kernels.batch import rank, search, search_within
     from swnn_kernels.fixed_point import normalise
     from swnn_kernels.index import InvertedIndex
     from swnn_kernels.session import Session
-    from swnn_kernels.warmup import warmup
+    from swnn_kernels.warming import warmup
 
-__all__ = ["InvertedIndex", "Session", "normalise", "rank", "search", "search_within", "warmup"]
+__all__ = [
+    "InvertedIndex",
+    "Session",
+    "normalise",
+    "rank",
+    "search",
+    "search_within",
+    "vote_found",
+    "warmup",
+]
 
 _HOMES = {
     "InvertedIndex": "index",
@@ -24,7 +34,8 @@ _HOMES = {
     "rank": "batch",
     "search": "batch",
     "search_within": "batch",
-    "warmup": "warmup",
+    "vote_found": "ballot",
+    "warmup": "warming",
 }
 
 

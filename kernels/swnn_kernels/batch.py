@@ -12,6 +12,7 @@ from swnn_kernels import query
 from swnn_kernels.index import InvertedIndex
 from swnn_kernels.methods import is_pruned
 from swnn_kernels.records import Labels, frozen
+from swnn_kernels.references import table
 from swnn_kernels.validate import check_rows
 from swnn_kernels.workspace import (
     NO_LABELS,
@@ -203,14 +204,15 @@ def _run(
     def answer(first: int, last: int) -> None:
         work = make_work(index, n_neighbors, labels, k, longest)
         if pruned:
+            scratch = make_scratch(index, longest)
             query.answer_by_pruned(
-                index.split, labels, dead, work, make_scratch(index, longest), *queries, first,
-                last, *parameters, limit, might, ids, values,
+                table(index.split), table(labels), dead, table(work), table(scratch), *queries,
+                first, last, *parameters, limit, might, ids, values,
             )  # fmt: skip
         else:
             query.answer_by_reference(
-                index.inverted, index.row_sizes, index.n_rows, labels, dead, work, *queries, first,
-                last, *parameters, ids, values,
+                table(index.inverted), index.row_sizes, index.n_rows, table(labels), dead,
+                table(work), *queries, first, last, *parameters, ids, values,
             )  # fmt: skip
 
     in_parallel(answer, n_queries, n_jobs)

@@ -10,6 +10,8 @@ from typing import Any
 
 import numba
 
+from swnn_kernels.parts import PartCompiler
+
 # No kernel allocates, so none counts references: with counting, every inlined call that is handed
 # an array would pay for atomic increments.
 _OPTIONS: dict[str, Any] = {
@@ -57,9 +59,9 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def routine(function: Callable[..., Any]) -> Any:
     """Compile a function that only other kernels call, without inlining it at every call."""
-    return numba.njit(**_OPTIONS)(function)
+    return numba.njit(pipeline_class=PartCompiler, **_OPTIONS)(function)
 
 
 def inline(function: Callable[..., Any]) -> Any:
     """Compile a small function that only other kernels call; LLVM inlines it there."""
-    return numba.njit(forceinline=True, **_OPTIONS)(function)
+    return numba.njit(pipeline_class=PartCompiler, forceinline=True, **_OPTIONS)(function)

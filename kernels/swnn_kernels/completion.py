@@ -7,6 +7,7 @@ import numpy as np
 from swnn_kernels.bounds import MARGIN
 from swnn_kernels.cache import inline, routine
 from swnn_kernels.heap import push
+from swnn_kernels.pairs import LARGEST_LOW, LOW_BITS, high_in, number_of
 from swnn_kernels.similarity import similarity
 from swnn_kernels.vectors import bits_to_float, float_bits, prefetch
 
@@ -61,21 +62,31 @@ def threshold(work, found, n_neighbors):  # type: ignore[no-untyped-def]
 
 
 @inline
-def complete(split, table, row, acc):  # type: ignore[no-untyped-def]
-    """Exact integer dot of a row: its rare part is in the accumulator."""
-    dot = acc >> 16
-    for p in range(split.ends[row], split.ends[row + 1]):
-        number = np.uint64(split.ids[np.uint64(p)])
-        dot += np.int64(table[number]) * np.int64(split.forward[np.uint64(p)])
+def _upper_dot(pairs, table, first, last):  # type: ignore[no-untyped-def]
+    """Dot of the upper parts of a forward row's units."""
+    dot = np.int64(0)
+    for p in range(first, last):
+        pair = pairs[np.uint64(p)]
+        dot += np.int64(table[np.uint64(number_of(pair))]) * high_in(pair)
+    return dot << LOW_BITS
+
+
+@inline
+def _lower_dot(pairs, lows, table, first, last):  # type: ignore[no-untyped-def]
+    """Dot of the lower parts."""
+    dot = np.int64(0)
+    for p in range(first, last):
+        number = np.uint64(number_of(pairs[np.uint64(p)]))
+        dot += np.int64(table[number]) * np.int64(lows[np.uint64(p)])
     return dot
 
 
 @inline
-def count_shared(split, member, row):  # type: ignore[no-untyped-def]
+def _count_shared(split, member, first, last):  # type: ignore[no-untyped-def]
     """Count the query's frequent features that a row has."""
     count = np.int64(0)
-    for p in range(split.ends[row], split.ends[row + 1]):
-        count += np.int64(member[np.uint64(split.ids[np.uint64(p)])])
+    for p in range(first, last):
+        count += np.int64(member[np.uint64(number_of(split.pairs[np.uint64(p)]))])
     return count
 
 
@@ -83,32 +94,53 @@ def count_shared(split, member, row):  # type: ignore[no-untyped-def]
 def _fetch_row(split, row):  # type: ignore[no-untyped-def]
     """Ask for a row's forward part, up to 16 cache lines."""
     first = split.ends[row]
-    last = min(split.ends[row + 1], first + 192)
+    last = min(split.ends[row + 1], first + 240)
     for p in range(first, last + 15, 16):
-        prefetch(split.forward, p)
-    for p in range(first, last + 31, 32):
-        prefetch(split.ids, p)
+        prefetch(split.pairs, p)
+
+
+@inline
+def _complete(split, work, scratch, place, found, n_neighbors, size, beta):  # type: ignore[no-untyped-def]
+    """Offer a pending row to the heap; its new size.
+
+    The rare part of the dot is in the accumulator. The lower parts of the units add at most 256
+    times the query's positive units; similarity rises with the dot even as rounded, so a row that
+    does not reach the heap with that much more does not belong there.
+    """
+    row, acc, overlap = scratch.rows[place], scratch.accs[place], scratch.overlaps[place]
+    first, last = split.ends[row], split.ends[row + 1]
+    dot = (acc >> 16) + _upper_dot(split.pairs, scratch.table, first, last)
+    if overlap < 0:
+        overlap = (acc & 0xFFFF) + _count_shared(split, scratch.member, first, last)
+    most = dot + LARGEST_LOW * scratch.positive[0]
+    if most <= 0:
+        return found
+    row_size = split.row_sizes[row]
+    if found == n_neighbors and similarity(most, overlap, size, row_size, beta) < work.sims[0]:
+        return found
+    dot += _lower_dot(split.pairs, split.lows, scratch.table, first, last)
+    if dot <= 0:
+        return found
+    sim = similarity(dot, overlap, size, row_size, beta)
+    if sim > 0.0:
+        found = push(work.sims, work.rows, found, n_neighbors, sim, row)
+    return found
 
 
 @routine
 def complete_listed(split, work, scratch, count, found, n_neighbors, size, beta):  # type: ignore[no-untyped-def]
     """Complete the rows of ``scratch.order``; the new size of the heap."""
     for i in range(count):
+        theta = threshold(work, found, n_neighbors)
         if i + _AHEAD < count:
-            _fetch_row(split, scratch.rows[scratch.order[i + _AHEAD]])
+            ahead = scratch.order[i + _AHEAD]
+            if scratch.bounds[ahead] >= theta:
+                _fetch_row(split, scratch.rows[ahead])
         place = scratch.order[i]
-        if scratch.bounds[place] < threshold(work, found, n_neighbors):
+        if scratch.bounds[place] < theta:
             continue
-        row = scratch.rows[place]
-        dot = complete(split, scratch.table, row, scratch.accs[place])
         scratch.tally[2] += 1
-        if dot > 0:
-            overlap = scratch.overlaps[place]
-            if overlap < 0:
-                overlap = (scratch.accs[place] & 0xFFFF) + count_shared(split, scratch.member, row)
-            sim = similarity(dot, overlap, size, split.row_sizes[row], beta)
-            if sim > 0.0:
-                found = push(work.sims, work.rows, found, n_neighbors, sim, row)
+        found = _complete(split, work, scratch, place, found, n_neighbors, size, beta)
     return found
 
 
@@ -135,9 +167,25 @@ def complete_best(split, work, scratch, pending, found, n_neighbors, size, beta)
 
 
 @routine
+def _order_by_bounds(bounds, pending, histogram, order):  # type: ignore[no-untyped-def]
+    """List the pending rows by falling buckets of their bounds."""
+    for b in range(BUCKETS):
+        histogram[b] = 0
+    for i in range(pending):
+        histogram[bucket_of(bounds[i])] += 1
+    at = np.int32(0)
+    for b in range(BUCKETS - 1, -1, -1):
+        count = histogram[b]
+        histogram[b] = at
+        at += count
+    for i in range(pending):
+        b = bucket_of(bounds[i])
+        order[histogram[b]] = i
+        histogram[b] += 1
+
+
+@routine
 def complete_all(split, work, scratch, pending, found, n_neighbors, size, beta):  # type: ignore[no-untyped-def]
     """Complete all pending rows that can still matter, the best bounds first."""
-    found, pending = complete_best(split, work, scratch, pending, found, n_neighbors, size, beta)
-    for i in range(pending):
-        scratch.order[i] = i
+    _order_by_bounds(scratch.bounds, pending, scratch.histogram, scratch.order)
     return complete_listed(split, work, scratch, pending, found, n_neighbors, size, beta)

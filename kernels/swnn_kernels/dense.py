@@ -24,7 +24,7 @@ _RAISE_AT = 6  # times S pending rows: then it pays to raise theta before going 
 @routine
 def _scatter(split, scratch, n_rare, first, limit, acc):  # type: ignore[no-untyped-def]
     """Add the rare lists' postings of rows below ``limit`` to the accumulators."""
-    rows, units = split.lists.rows, split.lists.units
+    rows, units = split.rows, split.units
     for j in range(n_rare):
         p = scratch.rare[j]
         last = scratch.rare_ends[j]

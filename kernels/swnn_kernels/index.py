@@ -20,13 +20,14 @@ _DTYPES = {
     "units": np.int32,
     "frequent": np.int32,
     "ends": np.int64,
-    "ids": np.uint16,
-    "forward": np.int32,
+    "pairs": np.uint32,
+    "lows": np.uint16,
     "bits": np.uint64,
     "lines": np.uint16,
 }
 _FREQUENT = 0.01  # share of the rows from which a bitmap pays
 _FEWEST = 64  # rows below which no feature is frequent: a bitmap would be mostly padding
+_LONG = 300  # mean features of a row: single rows are dear then, and their bounds loose
 _MOST_FREQUENT = 2**16 - 1  # local numbers and overlaps among them are uint16
 
 
@@ -58,8 +59,8 @@ class InvertedIndex:
     list_units: np.ndarray
     frequent: np.ndarray
     ends: np.ndarray
-    ids: np.ndarray
-    forward: np.ndarray
+    pairs: np.ndarray
+    lows: np.ndarray
     bits: np.ndarray
     lines: np.ndarray
 
@@ -89,7 +90,7 @@ class InvertedIndex:
         frequent : float, optional
             Share of the rows from which a feature counts as frequent (a matter of speed only). By
             default 0.01, or none at all where a query like the rows meets fewer postings than there
-            are rows.
+            are rows, or where rows are long.
         fewest : int
             And the least number of rows for it.
 
@@ -106,7 +107,7 @@ class InvertedIndex:
         layout.count_features(indices, counts)
         if frequent is None:
             meets_few = float(np.square(counts, dtype=np.float64).sum()) < float(n_rows) ** 2
-            frequent = 2.0 if meets_few else _FREQUENT
+            frequent = 2.0 if meets_few or indices.size > _LONG * n_rows else _FREQUENT
         often = _frequent_features(counts, max(fewest, int(np.ceil(frequent * n_rows))))
         local = np.full(n_features, -1, dtype=np.int32)
         local[often] = np.arange(often.size, dtype=np.int32)
@@ -120,8 +121,8 @@ class InvertedIndex:
             "units": np.empty(rare, dtype=np.int32),
             "frequent": often,
             "ends": np.zeros(n_rows + 1, dtype=np.int64),
-            "ids": np.empty(n_forward, dtype=np.uint16),
-            "forward": np.empty(n_forward, dtype=np.int32),
+            "pairs": np.empty(n_forward, dtype=np.uint32),
+            "lows": np.empty(n_forward, dtype=np.uint16),
             "bits": _bitmaps(often.size, n_rows),
         }
         layout.fill(
@@ -130,10 +131,10 @@ class InvertedIndex:
             units,
             local,
             starts,
-            *(arrays[name] for name in ("rows", "units", "ends", "ids", "forward", "bits")),
+            *(arrays[name] for name in ("rows", "units", "ends", "pairs", "lows", "bits")),
         )
         arrays["starts"] = starts[:-1].copy()
-        arrays["lines"] = layout.bound_lines(arrays["ends"], arrays["forward"])
+        arrays["lines"] = layout.bound_lines(arrays["ends"], arrays["pairs"], arrays["lows"])
         arrays["row_sizes"] = np.zeros(arrays["lines"].shape[1], dtype=np.int32)
         arrays["row_sizes"][:n_rows] = np.diff(indptr)
         largest = int(arrays["row_sizes"].max(initial=0))
@@ -175,7 +176,7 @@ class InvertedIndex:
     @property
     def nnz(self) -> int:
         """Number of stored non-zeros."""
-        return int(self.list_units.size + self.forward.size)
+        return int(self.list_units.size + self.pairs.size)
 
     @property
     def nbytes(self) -> int:
@@ -198,9 +199,8 @@ class InvertedIndex:
     def split(self) -> Split:
         """The arrays as the pruned kernel takes them."""
         return Split(
-            Lists(self.starts, self.list_rows, self.list_units), self.row_sizes, self.local,
-            self.ends, self.ids, self.forward, self.bits.reshape(-1), self.bits.shape[1],
-            *self.lines,
+            self.starts, self.list_rows, self.list_units, self.row_sizes, self.local, self.ends,
+            self.pairs, self.lows, self.bits.reshape(-1), self.bits.shape[1], *self.lines,
         )  # fmt: skip
 
     @cached_property
@@ -216,8 +216,8 @@ class InvertedIndex:
         units = np.empty(self.nnz, dtype=np.int32)
         cursor = np.zeros(self.n_rows, dtype=np.int32)
         layout.invert(
-            self.starts, self.list_rows, self.list_units, self.local, self.ends, self.forward,
-            self.bits, cursor, full, rows, units,
+            self.starts, self.list_rows, self.list_units, self.local, self.ends, self.pairs,
+            self.lows, self.bits, cursor, full, rows, units,
         )  # fmt: skip
         return Lists(frozen(full), frozen(rows), frozen(units))
 
@@ -255,7 +255,7 @@ class InvertedIndex:
         for position, feature in enumerate(features.tolist()):
             there, unit = layout.find(
                 feature, row, self.starts, self.list_rows, self.list_units, self.local[feature],
-                self.ends, self.ids, self.forward,
+                self.ends, self.pairs, self.lows,
             )  # fmt: skip
             if there:
                 positions.append(position)

@@ -11,6 +11,7 @@ import numpy as np
 from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS, bit_of, word_of
 from swnn_kernels.cache import inline, kernel
 from swnn_kernels.fixed_point import COS_SCALE
+from swnn_kernels.pairs import low_of, make_pair, number_of, unit_of
 from swnn_kernels.vectors import float_bits, half_to_float
 
 _SLOPES = (1.0, 2.2)  # of the two lines, in mean squares
@@ -25,7 +26,7 @@ def count_features(indices, counts):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill(indptr, indices, units, local, starts, rows, list_units, ends, ids, forward, bits):  # type: ignore[no-untyped-def]
+def fill(indptr, indices, units, local, starts, rows, list_units, ends, pairs, lows, bits):  # type: ignore[no-untyped-def]
     """Put every non-zero where it belongs; ``local`` is a frequent feature's number, else -1.
 
     ``starts`` comes shifted by one place (list f starts at ``starts[f + 1]``) and is advanced to
@@ -41,8 +42,8 @@ def fill(indptr, indices, units, local, starts, rows, list_units, ends, ids, for
                 rows[place] = row
                 list_units[place] = units[p]
             else:
-                ids[at] = number
-                forward[at] = units[p]
+                pairs[at] = make_pair(number, units[p])
+                lows[at] = low_of(units[p])
                 bits[number, word_of(row)] |= np.uint64(1) << bit_of(row)
                 at += 1
         ends[row + 1] = at
@@ -59,7 +60,9 @@ def _lowest_byte(word):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def invert(starts, rows, units, numbers, ends, forward, bits, cursor, full, out_rows, out_units):  # type: ignore[no-untyped-def]
+def invert(  # type: ignore[no-untyped-def]
+    starts, rows, units, numbers, ends, pairs, lows, bits, cursor, full, out_rows, out_units
+):
     """Inverted lists of all features; ``numbers`` is local number of each feature or -1."""
     at = np.int64(0)
     for feature in range(starts.size - 1):
@@ -79,7 +82,8 @@ def invert(starts, rows, units, numbers, ends, forward, bits, cursor, full, out_
                         row = step * 512 + eighth * 64 + w * 8 + _lowest_byte(word)
                         word &= word - np.uint64(1)
                         out_rows[at] = row
-                        out_units[at] = forward[ends[row] + cursor[row]]
+                        place = ends[row] + cursor[row]
+                        out_units[at] = unit_of(pairs[place], lows[place])
                         cursor[row] += 1
                         at += 1
     full[starts.size - 1] = at
@@ -93,22 +97,24 @@ def _upper_half(value):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _bound_lines(ends, forward, slope, which, lines):  # type: ignore[no-untyped-def]
+def _bound_lines(ends, pairs, lows, slope, which, lines):  # type: ignore[no-untyped-def]
     for row in range(ends.size - 1):
         total = np.int64(0)
         for p in range(ends[row], ends[row + 1]):
-            total += np.int64(forward[p]) * np.int64(forward[p])
+            unit = unit_of(pairs[p], lows[p])
+            total += unit * unit
         size = max(1, ends[row + 1] - ends[row])
         lines[which + 1, row] = _upper_half(slope * total * COS_SCALE / size)
         b = np.float64(half_to_float(lines[which + 1, row]))
         a = 0.0
         for p in range(ends[row], ends[row + 1]):
-            a += max(0.0, np.int64(forward[p]) * np.int64(forward[p]) * COS_SCALE - b)
+            unit = unit_of(pairs[p], lows[p])
+            a += max(0.0, unit * unit * COS_SCALE - b)
         lines[which, row] = _upper_half(a)
         lines[4, row] = _upper_half(total * COS_SCALE)
 
 
-def bound_lines(ends: np.ndarray, forward: np.ndarray) -> np.ndarray:
+def bound_lines(ends: np.ndarray, pairs: np.ndarray, lows: np.ndarray) -> np.ndarray:
     """Make a bound of every row on the mass of any c of its frequent values.
 
     Any c of the squares x sum up to at most the sum of max(0, x - b), plus b * c, for any b. So
@@ -117,7 +123,7 @@ def bound_lines(ends: np.ndarray, forward: np.ndarray) -> np.ndarray:
     n_rows = ends.size - 1
     lines = np.zeros((5, -(-n_rows // STEP_ROWS) * STEP_ROWS), dtype=np.uint16)
     for which, slope in enumerate(_SLOPES):
-        _bound_lines(ends, forward, slope, 2 * which, lines)
+        _bound_lines(ends, pairs, lows, slope, 2 * which, lines)
     return lines
 
 
@@ -133,7 +139,7 @@ def transpose(starts, rows, units, indptr, cursor, indices, out_units):  # type:
 
 
 @kernel
-def find(feature, row, starts, rows, units, number, ends, ids, forward):  # type: ignore[no-untyped-def]
+def find(feature, row, starts, rows, units, number, ends, pairs, lows):  # type: ignore[no-untyped-def]
     """Find the unit of a feature in a row by binary search, and whether it is there."""
     if number < 0:
         low, high = starts[feature], starts[feature + 1]
@@ -143,12 +149,14 @@ def find(feature, row, starts, rows, units, number, ends, ids, forward):  # type
                 low = middle + 1
             else:
                 high = middle
-        return low < starts[feature + 1] and rows[low] == row, units[low % max(1, units.size)]
+        there = low < starts[feature + 1] and rows[low] == row
+        return there, np.int64(units[low]) if there else np.int64(0)
     low, high = ends[row], ends[row + 1]
     while low < high:
         middle = (low + high) // 2
-        if ids[middle] < number:
+        if number_of(pairs[middle]) < number:
             low = middle + 1
         else:
             high = middle
-    return low < ends[row + 1] and ids[low] == number, forward[low % max(1, forward.size)]
+    there = low < ends[row + 1] and number_of(pairs[low]) == number
+    return there, unit_of(pairs[low], lows[low]) if there else np.int64(0)

@@ -31,18 +31,19 @@ def split_query(split, work, scratch, size):  # type: ignore[no-untyped-def]
     n_frequent = np.int64(0)
     postings = np.int64(0)
     mass = np.int64(0)
+    positive = np.int64(0)
     for q in range(size):
         feature = work.indices[q]
         unit = np.int64(work.units[q])
         number = np.int64(split.local[feature])
         if number < 0:
-            first, last = split.lists.starts[feature], split.lists.starts[feature + 1]
+            first, last = split.starts[feature], split.starts[feature + 1]
             scratch.rare[n_rare] = first
             scratch.rare_ends[n_rare] = last
             scratch.rare_weights[n_rare] = unit * PACK
             postings += last - first
-            prefetch(split.lists.rows, first)
-            prefetch(split.lists.units, first)
+            prefetch(split.rows, first)
+            prefetch(split.units, first)
             n_rare += last > first
         else:
             scratch.numbers[n_frequent] = number
@@ -50,7 +51,9 @@ def split_query(split, work, scratch, size):  # type: ignore[no-untyped-def]
             scratch.table[number] = unit
             scratch.member[number] = 1
             mass += unit * unit
+            positive += unit if unit > 0 else np.int64(0)
             n_frequent += 1
+    scratch.positive[0] = positive
     scratch.tally[0] += postings
     return n_rare, n_frequent, postings, mass
 

@@ -11,12 +11,17 @@ from swnn_kernels.fixed_point import unit_row
 from swnn_kernels.heap import sort_best_first
 from swnn_kernels.paths import after_sparse, wants_sparse
 from swnn_kernels.prepare import forget_query, split_query
+from swnn_kernels.records import Labels, Lists, Scratch, Split, Work
 from swnn_kernels.reference import reference_search
+from swnn_kernels.references import opener
 from swnn_kernels.sparse import sparse_search
 from swnn_kernels.vote import vote
 
 BAD_IDS = -1
 BAD_VALUES = -2
+
+_open_lists, _open_labels, _open_work = opener(Lists), opener(Labels), opener(Work)
+_open_split, _open_scratch = opener(Split), opener(Scratch)
 
 
 @inline
@@ -76,8 +81,11 @@ def finish(work, labels, found, alpha, wants_labels, out_ids, out_values):  # ty
 
 @kernel
 def load_query(work, indices, values, n_features, indptr):  # type: ignore[no-untyped-def]
-    """Put one raw query into ``work``; ``indptr`` becomes its pointers. 0 or a negative fault."""
-    size = load_raw(work, indices, values, n_features)
+    """Put one raw query into ``work``; ``indptr`` becomes its pointers. 0 or a negative fault.
+
+    Records come as tables to every kernel here, see `references.table`.
+    """
+    size = load_raw(_open_work(work), indices, values, n_features)
     indptr[0] = 0
     indptr[1] = max(0, size)
     return min(0, size)
@@ -85,10 +93,12 @@ def load_query(work, indices, values, n_features, indptr):  # type: ignore[no-un
 
 @kernel
 def answer_by_reference(  # type: ignore[no-untyped-def]
-    lists, row_sizes, n_rows, labels, dead, work, indptr, indices, units, first, last, alpha, beta,
-    wants_labels, ids, out,
+    lists_table, row_sizes, n_rows, labels_table, dead, work_table, indptr, indices, units, first,
+    last, alpha, beta, wants_labels, ids, out,
 ):  # fmt: skip
     """Answer the canonical queries first..last."""
+    lists = _open_lists(lists_table)
+    labels, work = _open_labels(labels_table), _open_work(work_table)
     for q in range(first, last):
         size = load_units(work, indices, units, indptr[q], indptr[q + 1])
         found = reference_search(lists, row_sizes, n_rows, work, size, work.sims.size, beta, dead)
@@ -97,10 +107,12 @@ def answer_by_reference(  # type: ignore[no-untyped-def]
 
 @kernel
 def answer_by_pruned(  # type: ignore[no-untyped-def]
-    split, labels, dead, work, scratch, indptr, indices, units, first, last, alpha, beta,
-    wants_labels, budget, might, ids, out,
+    split_table, labels_table, dead, work_table, scratch_table, indptr, indices, units, first, last,
+    alpha, beta, wants_labels, budget, might, ids, out,
 ):  # fmt: skip
     """Answer the canonical queries first..last; rows that a budget leaves open go to ``might``."""
+    split, scratch = _open_split(split_table), _open_scratch(scratch_table)
+    labels, work = _open_labels(labels_table), _open_work(work_table)
     n_neighbors = work.sims.size
     for q in range(first, last):
         size = load_units(work, indices, units, indptr[q], indptr[q + 1])

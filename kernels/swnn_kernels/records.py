@@ -1,90 +1,102 @@
-"""The records of arrays that kernels take: numba sees each as a plain tuple."""
+"""The records of arrays that kernels take, by way of `references.table`."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+
+Uint8 = Annotated[np.ndarray, np.uint8]
+Uint16 = Annotated[np.ndarray, np.uint16]
+Uint32 = Annotated[np.ndarray, np.uint32]
+Uint64 = Annotated[np.ndarray, np.uint64]
+Int32 = Annotated[np.ndarray, np.int32]
+Int64 = Annotated[np.ndarray, np.int64]
+Float32 = Annotated[np.ndarray, np.float32]
+Float64 = Annotated[np.ndarray, np.float64]
 
 
 class Lists(NamedTuple):
     """An inverted list of rows for every feature."""
 
-    starts: np.ndarray  # int64, (n_features + 1,)
-    rows: np.ndarray  # uint32, (nnz,), ascending in a list
-    units: np.ndarray  # int32, (nnz,)
+    starts: Int64  # (n_features + 1,)
+    rows: Uint32  # (nnz,), ascending in a list
+    units: Int32  # (nnz,)
 
 
 class Split(NamedTuple):
     """The index as the pruned kernel takes it: lists of rare features, the frequent ones apart."""
 
-    lists: Lists
-    row_sizes: np.ndarray  # int32, padded to whole steps
-    local: np.ndarray  # int32, (n_features,): number among the frequent features or -1
-    ends: np.ndarray  # int64, (n_rows + 1,): where the forward rows start and end
-    ids: np.ndarray  # uint16: numbers of frequent features, row by row
-    forward: np.ndarray  # int32: and their units
-    bits: np.ndarray  # uint64: bitmaps one after the other
+    starts: Int64  # (n_features + 1,): the lists of the rare features, as in Lists
+    rows: Uint32
+    units: Int32
+    row_sizes: Int32  # padded to whole steps
+    local: Int32  # (n_features,): number among the frequent features or -1
+    ends: Int64  # (n_rows + 1,): where the forward rows start and end
+    pairs: Uint32  # frequent features row by row, see pairs.py
+    lows: Uint16
+    bits: Uint64  # bitmaps one after the other
     words: int  # of a bitmap
-    line_a: np.ndarray  # uint16, padded: bounds of the rows, see layout.bound_lines
-    line_b: np.ndarray
-    second_a: np.ndarray
-    second_b: np.ndarray
-    line_cap: np.ndarray
+    line_a: Uint16  # padded: bounds of the rows, see layout.bound_lines
+    line_b: Uint16
+    second_a: Uint16
+    second_b: Uint16
+    line_cap: Uint16
 
 
 class Scratch(NamedTuple):
     """Buffers of one thread for the pruned kernel."""
 
-    table: np.ndarray  # int32: the query's unit of each frequent feature; zeros between queries
-    member: np.ndarray  # uint8: whether the query has it; zeros between queries
-    rare: np.ndarray  # int64: positions in the lists of rare features
-    rare_ends: np.ndarray  # int64
-    rare_weights: np.ndarray  # int64
-    numbers: np.ndarray  # int64: the query's frequent features by local number
-    weights: np.ndarray  # int64: their quantised masses
-    count_offsets: np.ndarray  # int64: their bitmaps
-    count_starts: np.ndarray  # int64, (PLANES + 1,)
-    mass_offsets: np.ndarray  # int64: the same by bits of the masses
-    mass_starts: np.ndarray  # int64, (PLANES + 1,)
-    cursors: np.ndarray  # int64, (PLANES,)
-    planes: np.ndarray  # uint64: vertical counters
-    queue: np.ndarray  # uint64: their carries
-    slots: np.ndarray  # int64: 0, 8, 16, ...
-    sums: np.ndarray  # uint8, (4 * CHUNK,): overlaps and masses of rows, low and high bytes
-    uppers: np.ndarray  # float32, (CHUNK,)
-    groups: np.ndarray  # float32, (CHUNK / 8,)
-    histogram: np.ndarray  # int32
-    order: np.ndarray  # int32: pending rows in the order of completion
-    rows: np.ndarray  # int64: pending rows
-    overlaps: np.ndarray  # int64
-    accs: np.ndarray  # int64
-    bounds: np.ndarray  # float32
-    touched: np.ndarray  # uint32, (n_rows,): rows that share a rare feature
-    tally: np.ndarray  # int64: rare postings, bitmaps summed, rows completed, trust in the lists
+    table: Int32  # the query's unit of each frequent feature; zeros between queries
+    positive: Int64  # (1,): sum of the query's positive units there
+    member: Uint8  # whether the query has it; zeros between queries
+    rare: Int64  # positions in the lists of rare features
+    rare_ends: Int64
+    rare_weights: Int64
+    numbers: Int64  # the query's frequent features by local number
+    weights: Int64  # their quantised masses
+    count_offsets: Int64  # their bitmaps
+    count_starts: Int64  # (PLANES + 1,)
+    mass_offsets: Int64  # the same by bits of the masses
+    mass_starts: Int64  # (PLANES + 1,)
+    cursors: Int64  # (PLANES,)
+    planes: Uint64  # vertical counters
+    queue: Uint64  # their carries
+    slots: Int64  # 0, 8, 16, ...
+    sums: Uint8  # (4 * CHUNK,): overlaps and masses of rows, low and high bytes
+    uppers: Float32  # (CHUNK,)
+    groups: Float32  # (CHUNK / 8,)
+    histogram: Int32
+    order: Int32  # pending rows in the order of completion
+    rows: Int64  # pending rows
+    overlaps: Int64
+    accs: Int64
+    bounds: Float32
+    touched: Uint32  # (n_rows,): rows that share a rare feature
+    tally: Int64  # rare postings, bitmaps summed, rows completed, trust in the lists
 
 
 class Labels(NamedTuple):
     """The labels of every row."""
 
-    starts: np.ndarray  # int64, (n_rows + 1,)
-    ids: np.ndarray  # int32, (nnz,)
+    starts: Int64  # (n_rows + 1,)
+    ids: Int32  # (nnz,)
 
 
 class Work(NamedTuple):
     """Buffers of one thread; between queries the accumulators hold zeros."""
 
-    values: np.ndarray  # float64: the query's values before they become units
-    indices: np.ndarray  # int32: the query's features
-    units: np.ndarray  # int32: and their units
-    acc: np.ndarray  # int64, (n_rows,): dot * 2**16 + overlap
-    overlaps: np.ndarray  # int32, (n_rows,) where overlaps may not fit 16 bits, else empty
-    sims: np.ndarray  # float64: the neighbours found
-    rows: np.ndarray  # int64
-    keys: np.ndarray  # int64, a power of two: hash table of labels
-    sums: np.ndarray  # int64
-    best_sums: np.ndarray  # int64: the best labels
-    best_labels: np.ndarray  # int64
+    values: Float64  # the query's values before they become units
+    indices: Int32  # the query's features
+    units: Int32  # and their units
+    acc: Int64  # (n_rows,): dot * 2**16 + overlap
+    overlaps: Int32  # (n_rows,) where overlaps may not fit 16 bits, else empty
+    sims: Float64  # the neighbours found
+    rows: Int64
+    keys: Int64  # a power of two: hash table of labels
+    sums: Int64
+    best_sums: Int64  # the best labels
+    best_labels: Int64
 
 
 def frozen(array: np.ndarray) -> np.ndarray:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from swnn_kernels import query
 from swnn_kernels.index import InvertedIndex
 from swnn_kernels.methods import is_pruned
 from swnn_kernels.records import frozen
+from swnn_kernels.references import table
 from swnn_kernels.workspace import (
     check_budget,
     check_dead,
@@ -93,8 +96,20 @@ class Session:
         # The batch kernels read a canonical query: here it is the buffer that load_query fills.
         self._query = frozen(self._indptr), frozen(self._work.indices), frozen(self._work.units)
         self._pruned = is_pruned(self._index, self._method, self._n_neighbors, longest)
+        self._work_table = table(self._work)
+        labels = table(self._labels)
         if self._pruned:
             self._scratch = make_scratch(self._index, longest)
+            self._tables: tuple[Any, ...] = (
+                table(self._index.split), labels, self._dead, self._work_table,
+                table(self._scratch),
+            )  # fmt: skip
+        else:
+            self._lists = self._index.inverted  # a table does not keep what it points to
+            self._tables = (
+                table(self._lists), self._index.row_sizes, self._index.n_rows, labels, self._dead,
+                self._work_table,
+            )  # fmt: skip
 
     @property
     def might(self) -> int:
@@ -148,7 +163,8 @@ class Session:
             self._make_work(max(size if wants_labels else 1, self._k), longest)
         if indices.size > self._longest:
             raise ValueError(_FAULTS[query.BAD_IDS].format(self._index.n_features))
-        fault = query.load_query(self._work, indices, values, self._index.n_features, self._indptr)
+        n_features = self._index.n_features
+        fault = query.load_query(self._work_table, indices, values, n_features, self._indptr)
         if fault < 0:
             raise ValueError(_FAULTS[fault].format(self._index.n_features))
         ids = np.empty((1, size), dtype=np.int64)
@@ -156,12 +172,8 @@ class Session:
         parameters = self._alpha, self._beta, wants_labels
         if self._pruned:
             query.answer_by_pruned(
-                self._index.split, self._labels, self._dead, self._work, self._scratch,
-                *self._query, 0, 1, *parameters, self._budget, self._might, ids, out,
+                *self._tables, *self._query, 0, 1, *parameters, self._budget, self._might, ids, out
             )  # fmt: skip
         else:
-            query.answer_by_reference(
-                self._index.inverted, self._index.row_sizes, self._index.n_rows, self._labels,
-                self._dead, self._work, *self._query, 0, 1, *parameters, ids, out,
-            )  # fmt: skip
+            query.answer_by_reference(*self._tables, *self._query, 0, 1, *parameters, ids, out)
         return ids[0], out[0]

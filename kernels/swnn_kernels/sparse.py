@@ -24,12 +24,12 @@ def touch(split, work, scratch, n_rare):  # type: ignore[no-untyped-def]
     for j in range(n_rare):
         weight = scratch.rare_weights[j]
         for p in range(scratch.rare[j], scratch.rare_ends[j]):
-            row = np.uint64(split.lists.rows[np.uint64(p)])
+            row = np.uint64(split.rows[np.uint64(p)])
             held = work.acc[row]
             if held == 0:
                 scratch.touched[count] = row
                 count += 1
-            work.acc[row] = held + weight * np.int64(split.lists.units[np.uint64(p)]) + 1
+            work.acc[row] = held + weight * np.int64(split.units[np.uint64(p)]) + 1
     return count
 
 

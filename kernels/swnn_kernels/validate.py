@@ -10,6 +10,7 @@ from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS, bit_of, word_of
 from swnn_kernels.cache import kernel
 from swnn_kernels.fixed_point import FRACTION_BITS
 from swnn_kernels.layout import bound_lines
+from swnn_kernels.pairs import LARGEST_LOW, LOW_BITS, number_of
 
 if TYPE_CHECKING:
     from swnn_kernels.index import InvertedIndex
@@ -31,14 +32,14 @@ def first_bad_row(indptr, indices, units, n_features):  # type: ignore[no-untype
 
 
 @kernel
-def _forward_matches_bits(ends, ids, bits, row_sizes, rare):  # type: ignore[no-untyped-def]
+def _forward_matches_bits(ends, pairs, bits, row_sizes, rare):  # type: ignore[no-untyped-def]
     """Whether every forward entry has its bit and there are no other bits."""
     total = np.int64(0)
     for row in range(ends.size - 1):
         if row_sizes[row] != rare[row] + ends[row + 1] - ends[row]:
             return False
         for p in range(ends[row], ends[row + 1]):
-            if not (bits[ids[p], word_of(row)] >> bit_of(row)) & np.uint64(1):
+            if not (bits[number_of(pairs[p]), word_of(row)] >> bit_of(row)) & np.uint64(1):
                 return False
     for number in range(bits.shape[0]):
         for w in range(bits.shape[1]):
@@ -46,7 +47,7 @@ def _forward_matches_bits(ends, ids, bits, row_sizes, rare):  # type: ignore[no-
             while word:
                 word &= word - np.uint64(1)
                 total += 1
-    return total == ids.size
+    return total == pairs.size
 
 
 def check_indptr(indptr: np.ndarray, nnz: int, what: str) -> None:
@@ -72,6 +73,14 @@ def check_rows(
         )
 
 
+def _unpack(pairs: np.ndarray, lows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers and units of the forward rows."""
+    if pairs.shape != lows.shape or lows.max(initial=0) > LARGEST_LOW:
+        raise ValueError("index: lower parts of the forward units are missing or too large")
+    highs = (pairs >> 16).astype(np.uint16).view(np.int16)
+    return pairs & 0xFFFF, (highs.astype(np.int32) << LOW_BITS) + lows
+
+
 def check_arrays(index: InvertedIndex) -> None:
     """Raise ValueError unless the arrays of an index fit together."""
     n_rows, n_features = index.n_rows, index.n_features
@@ -92,13 +101,14 @@ def check_arrays(index: InvertedIndex) -> None:
     one_row = np.array([0, n_frequent])
     check_rows(one_row, index.frequent, np.zeros(n_frequent, np.int32), n_features, "frequent")
     check_rows(index.starts, index.list_rows, index.list_units, n_rows, "lists")
-    check_rows(index.ends, index.ids, index.forward, n_frequent, "forward rows")
+    numbers, units = _unpack(index.pairs, index.lows)
+    check_rows(index.ends, numbers, units, n_frequent, "forward rows")
     if np.any(index.starts[frequent] != index.starts[frequent + 1]):
         raise ValueError("index: a frequent feature has a list too")
-    if not np.array_equal(index.lines, bound_lines(index.ends, index.forward)):
+    if not np.array_equal(index.lines, bound_lines(index.ends, index.pairs, index.lows)):
         raise ValueError("index: the bounds of the rows do not fit the forward rows")
     rare = np.bincount(index.list_rows, minlength=n_rows)
-    matches = _forward_matches_bits(index.ends, index.ids, index.bits, index.row_sizes, rare)
+    matches = _forward_matches_bits(index.ends, index.pairs, index.bits, index.row_sizes, rare)
     matches &= not index.row_sizes[n_rows:].any()
     if not matches or index.sizes[1] != index.row_sizes.max(initial=0):
         raise ValueError("index: bitmaps, forward rows and row sizes contradict each other")

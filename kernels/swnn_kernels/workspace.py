@@ -92,6 +92,7 @@ def make_scratch(index: InvertedIndex, longest: int) -> Scratch:
     room = longest // 4 + 32
     return Scratch(
         table=np.zeros(index.frequent.size, dtype=np.int32),
+        positive=integers(1),
         member=np.zeros(index.frequent.size, dtype=np.uint8),
         rare=integers(longest + 1),
         rare_ends=integers(longest + 1),

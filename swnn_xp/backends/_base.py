@@ -156,7 +156,11 @@ class Index(ABC):
         dead: Array | None = None,
     ) -> Ranking:
         """Find neighbours and let them vote: the best labels of each query."""
-        found, labels = self.search(queries, n_neighbors, beta, dead), self.place(labels)
+        return self.rank_found(self.search(queries, n_neighbors, beta, dead), labels, alpha, k)
+
+    def rank_found(self, found: Neighbours, labels: LabelRows, alpha: float, k: int) -> Ranking:
+        """Let neighbours vote that were found before: the best labels of each query."""
+        labels = self.place(labels)
         blocks = vote_blocks(found, labels, self.memory_budget)
         return join_rankings([rank(vote(part, labels, alpha), k) for part in blocks])
 

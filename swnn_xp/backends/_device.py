@@ -26,9 +26,6 @@ from swnn_xp.vote import Votes, join_votes
 
 Part = TypeVar("Part")
 
-PAIR_BYTES = 96  # temporaries of one (query, row) pair: products, similarity, choice of the best
-SHARE = 4  # a shard takes a quarter of the memory for one query, so that blocks stay useful
-
 
 class DeviceIndex(Index):
     """Training rows on a device; a subclass multiplies, and knows its library's habits."""
@@ -74,7 +71,7 @@ class DeviceIndex(Index):
         """Return the rows, still on the device."""
 
     @abstractmethod
-    def _block_size(self) -> int:
+    def _block_size(self, n_neighbors: int) -> int:
         """Number of queries whose temporaries fit the memory."""
 
     @abstractmethod
@@ -216,9 +213,9 @@ class DeviceIndex(Index):
             return self._search_block(block, n_neighbors, beta, gone)
 
         with self.on(self.device):
-            if queries.n_rows == 0:
-                return missing(self.xp, self._sizes, 0, n_neighbors)
-            parts = self._in_blocks(queries.n_rows, self._block_size(), find)
+            if queries.n_rows == 0 or self.n_rows == 0:
+                return missing(self.xp, self._sizes, queries.n_rows, n_neighbors)
+            parts = self._in_blocks(queries.n_rows, self._block_size(n_neighbors), find)
             ids, sims = (self.xp.concat(arrays) for arrays in zip(*parts, strict=True))
             return Neighbours(ids, sims)
 

@@ -11,7 +11,8 @@ from abc import abstractmethod
 from typing import Any, NamedTuple
 
 from swnn_xp._types import Array, Neighbours, UnitRows
-from swnn_xp.backends._device import PAIR_BYTES, SHARE, DeviceIndex, device_slice
+from swnn_xp.backends._device import DeviceIndex, device_slice
+from swnn_xp.backends._shards import PAIR_BYTES, SHARE
 
 _FEATURE_BYTES = 16  # one (query, feature) pair: the dense units and the dense ones
 _MOST_ENTRIES = 2**31 - 1  # what the 32-bit indices of the libraries' sparse matrices can count
@@ -51,7 +52,7 @@ class ProductIndex(DeviceIndex):
             self._sparse(rows.indptr, rows.indices, self.xp.ones_like(values), shape),
         )
 
-    def _block_size(self) -> int:
+    def _block_size(self, n_neighbors: int) -> int:
         widest = max((last - first for first, last, _ in self._shards), default=0)
         return self._memory() // (widest * PAIR_BYTES + self.n_features * _FEATURE_BYTES + 1)
 

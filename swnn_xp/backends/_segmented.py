@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from swnn_xp._types import Array, LabelRows, Neighbours, UnitRows
+from swnn_xp._types import Array, LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends._base import Index
 from swnn_xp.backends._kinds import host_rows
 from swnn_xp.search import merge, shifted
@@ -82,6 +82,10 @@ class SegmentedIndex(Index):
             found = best if found is None else merge(found, best, n_neighbors)
         assert found is not None
         return found
+
+    def rank_found(self, found: Neighbours, labels: LabelRows, alpha: float, k: int) -> Ranking:
+        """Let neighbours vote as the parts do."""
+        return self.parts[0].rank_found(found, labels, alpha, k)
 
     def queries(self, X: Any) -> UnitRows:
         """Turn a matrix of queries into canonical unit rows, where the parts are."""

@@ -17,9 +17,10 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
 from swnn_xp._types import Array, Neighbours, UnitRows
-from swnn_xp.backends._device import PAIR_BYTES, SHARE, DeviceIndex, device_slice
+from swnn_xp.backends._device import DeviceIndex, device_slice
 from swnn_xp.backends._device_rows import Entries, dense_entries
 from swnn_xp.backends._kinds import is_host
+from swnn_xp.backends._shards import queries_that_fit, shard_runs
 
 _ENTRY_BYTES = 40  # temporaries of one (query, stored entry): taken, multiplied, running sum
 _FEATURE_BYTES = 48  # temporaries of one (query, feature) of the dense block
@@ -77,32 +78,16 @@ class ArrayApiIndex(DeviceIndex):
 
     def _keep(self, rows: UnitRows) -> None:
         self._rows = rows
-        self._shards = [
-            (first, last, device_slice(rows, first, last)) for first, last in self._runs(rows)
-        ]
+        runs = shard_runs(rows.indptr, _ENTRY_BYTES, self.memory_budget)
+        self._shards = [(first, last, device_slice(rows, first, last)) for first, last in runs]
 
     def _device_rows(self) -> UnitRows:
         return self._rows
 
-    def _runs(self, rows: UnitRows) -> list[tuple[int, int]]:
-        """Runs of rows whose products with one query take their share of the memory."""
-        xp, n_rows = self.xp, rows.n_rows
-        number = xp.arange(n_rows + 1, dtype=xp.int64, device=self.device)
-        cost = rows.indptr * _ENTRY_BYTES + number * PAIR_BYTES
-        runs, first = [], 0
-        while first < n_rows:
-            limit = cost[first : first + 1] + self.memory_budget // SHARE
-            last = int(xp.searchsorted(cost, limit, side="right")[0]) - 1
-            runs.append((first, max(last, first + 1)))
-            first = runs[-1][1]
-        return runs
-
-    def _block_size(self) -> int:
-        costs = [
-            int(shard.indices.shape[0]) * _ENTRY_BYTES + (last - first) * PAIR_BYTES
-            for first, last, shard in self._shards
-        ]
-        return self.memory_budget // (max(costs, default=0) + self.n_features * _FEATURE_BYTES + 1)
+    def _block_size(self, n_neighbors: int) -> int:
+        runs = [(first, last) for first, last, _ in self._shards]
+        dense = self.n_features * _FEATURE_BYTES
+        return queries_that_fit(self._rows.indptr, runs, _ENTRY_BYTES, dense, self.memory_budget)
 
     def _search_block(
         self, block: UnitRows, n_neighbors: int, beta: float, dead: Array | None

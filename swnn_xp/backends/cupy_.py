@@ -105,8 +105,11 @@ class CupyIndex(ProductIndex):
     def _memory(self) -> int:
         return min(self.memory_budget, free_memory())
 
-    def _block_size(self) -> int:
-        return super()._block_size() if self._lists is None else _IN_FLIGHT
+    def _block_size(self, n_neighbors: int) -> int:
+        if self._lists is None:
+            return super()._block_size(n_neighbors)
+        fits = self._memory() // kernels.search_bytes(self.n_rows, n_neighbors)
+        return min(_IN_FLIGHT, fits)
 
     def _search_block(
         self, block: UnitRows, n_neighbors: int, beta: float, dead: Array | None
@@ -162,9 +165,8 @@ class CupyIndex(ProductIndex):
     ) -> cusp.csr_matrix:
         # CSR data must be bool or floating in cupyx.
         data = values if values.dtype.kind == "f" else values.astype(cupy.float64)
-        made = cusp.csr_matrix(
-            (data, columns.astype(cupy.int32), indptr.astype(cupy.int32)), shape=shape
-        )
+        columns = columns.astype(cupy.int32, copy=False)
+        made = cusp.csr_matrix((data, columns, indptr.astype(cupy.int32)), shape=shape)
         made.has_canonical_format = True
         return made
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from swnn_kernels import InvertedIndex, rank, search
+from swnn_kernels import InvertedIndex, rank, search, vote_found
 from swnn_xp._types import LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends._base import Index
 
@@ -95,3 +95,7 @@ class NumbaIndex(Index):
                 n_jobs=self._n_jobs,
             )
         )
+
+    def rank_found(self, found: Neighbours, labels: LabelRows, alpha: float, k: int) -> Ranking:
+        """Let neighbours vote that were found before."""
+        return Ranking(*vote_found(*labels[:2], *found, alpha, k))

@@ -1,8 +1,9 @@
-"""The NumPy/SciPy backend: one sparse product gives dot products and overlaps of a block.
+"""The NumPy/SciPy backend: the lists of a query's features, added up by sparse products.
 
-Queries times transposed training rows, in integers. Each feature stands twice in the product: once
-with the units (the query's times 2**16) and once with ones, so that one 64-bit sum holds
-``dot * 2**16 + overlap``. Rows too long for 16 bits of overlap take two products instead.
+The training rows are kept transposed: a row of the matrix is the list of one feature. A query picks
+its features' lists; their product with its units gives the dot products with all training rows,
+and counting how often each training row occurs in them gives the overlaps. Units are integers in
+float64, so the sums are exact.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from numpy.typing import NDArray
 from swnn_xp._sparse import to_csr
 from swnn_xp._types import Neighbours, UnitRows
 from swnn_xp.backends._base import Index
-from swnn_xp.search import merge, top_rows
+from swnn_xp.backends._shards import queries_that_fit, shard_runs
+from swnn_xp.search import merge, shifted, top_rows
 from swnn_xp.similarity import similarity
 
-_OVERLAP_BITS = 16
-_PAIR_BYTES = 96  # temporaries of one (query, row) pair: product, unpacked parts, similarity, top
-_SHARE = 4  # a shard of rows takes a quarter of the budget for one query, so blocks stay useful
+_ENTRY_BYTES = 32  # the lists that a query picks, copied and added up
+_CACHED_PAIRS = 1 << 18  # (query, row) pairs handled at a time, so that temporaries stay in cache
 
 
 class NumpyIndex(Index):
@@ -33,12 +34,8 @@ class NumpyIndex(Index):
         self.memory_budget = memory_budget
         self._rows = rows
         self._sizes = np.diff(rows.indptr).astype(np.float64)
-        step = max(1, min(rows.n_rows, memory_budget // (_PAIR_BYTES * _SHARE)))
-        self._shards = [
-            (first, _transposed(rows, first, min(first + step, rows.n_rows)))
-            for first in range(0, rows.n_rows, step)
-        ]
-        self._shard_rows = step
+        self._runs = shard_runs(rows.indptr, _ENTRY_BYTES, memory_budget)
+        self._shards = [_transposed(rows, first, last) for first, last in self._runs]
 
     @classmethod
     def build(
@@ -93,29 +90,23 @@ class NumpyIndex(Index):
             np.full((queries.n_rows, n_neighbors), -1, np.int64),
             np.zeros((queries.n_rows, n_neighbors)),
         )
-        step = max(1, self.memory_budget // (_PAIR_BYTES * max(1, self._shard_rows)))
+        step = self._block_size()
         for start in range(0, queries.n_rows, step):
             block = slice_rows(queries, start, min(start + step, queries.n_rows))
-            for first, transposed in self._shards:
-                sims = self._similarities(block, first, transposed, beta)
+            here = slice(start, start + block.n_rows)
+            for (first, last), lists in zip(self._runs, self._shards, strict=True):
+                sims = _similarities(block, lists, self._sizes[first:last], beta)
                 if dead is not None:
-                    sims[:, dead[first : first + sims.shape[1]]] = 0
-                best = top_rows(sims, min(n_neighbors, sims.shape[1]), _kth_largest)
-                best = Neighbours(np.where(best.ids >= 0, best.ids + first, -1), best.sims)
-                here = slice(start, start + block.n_rows)
+                    sims[:, dead[first:last]] = 0
+                best = shifted(top_rows(sims, n_neighbors, _kth_largest), first)
                 before = Neighbours(found.ids[here], found.sims[here])
                 found.ids[here], found.sims[here] = merge(before, best, n_neighbors)
         return found
 
-    def _similarities(
-        self, block: UnitRows, first: int, transposed: sp.csr_array, beta: float
-    ) -> NDArray[np.float64]:
-        """Dense similarities of a block of queries and a shard of rows."""
-        query_sizes = np.diff(block.indptr).astype(np.float64)
-        row_sizes = self._sizes[first : first + transposed.shape[1]]
-        longest = min(query_sizes.max(initial=0), row_sizes.max(initial=0))
-        measure = _by_packed_product if longest < 1 << _OVERLAP_BITS else _by_two_products
-        return measure(block, transposed, query_sizes, row_sizes, beta)
+    def _block_size(self) -> int:
+        fits = queries_that_fit(self._rows.indptr, self._runs, 0, 0, self.memory_budget // 2)
+        widest = max((last - first for first, last in self._runs), default=1)
+        return min(fits, max(1, _CACHED_PAIRS // widest))
 
 
 def slice_rows(rows: UnitRows, first: int, last: int) -> UnitRows:
@@ -126,38 +117,24 @@ def slice_rows(rows: UnitRows, first: int, last: int) -> UnitRows:
 
 
 def _transposed(rows: UnitRows, first: int, last: int) -> sp.csr_array:
-    units, ones = _units_and_ones(slice_rows(rows, first, last))
-    return sp.vstack([units.T, ones.T], format="csr")
+    shard = slice_rows(rows, first, last)
+    shape = shard.n_rows, shard.n_features
+    return to_csr(shard.indptr, shard.indices, shard.units.astype(np.float64), shape).T.tocsr()
 
 
-def _by_packed_product(
-    block: UnitRows, transposed: sp.csr_array, query_sizes: Any, row_sizes: Any, beta: float
+def _similarities(
+    block: UnitRows, lists: sp.csr_array, row_sizes: NDArray[np.float64], beta: float
 ) -> NDArray[np.float64]:
-    """Similarities from one product, computed only where query and row share a feature."""
-    units, ones = _units_and_ones(block)
-    packed = sp.hstack([units * (1 << _OVERLAP_BITS), ones], format="csr") @ transposed
-    dots = (packed.data >> _OVERLAP_BITS).astype(np.float64)
-    overlaps = (packed.data & ((1 << _OVERLAP_BITS) - 1)).astype(np.float64)
-    at_query = np.repeat(query_sizes, np.diff(packed.indptr))
-    sims = similarity(dots, overlaps, at_query, row_sizes[packed.indices], beta)
-    return sp.csr_array((sims, packed.indices, packed.indptr), shape=packed.shape).toarray()
-
-
-def _by_two_products(
-    block: UnitRows, transposed: sp.csr_array, query_sizes: Any, row_sizes: Any, beta: float
-) -> NDArray[np.float64]:
-    """Similarities from two products: for rows whose overlap may not fit 16 bits."""
-    units, ones = _units_and_ones(block)
-    dots = (units @ transposed[: block.n_features]).toarray().astype(np.float64)
-    overlaps = (ones @ transposed[block.n_features :]).toarray().astype(np.float64)
+    """Dense similarities of a block of queries and a shard of rows."""
+    n_rows = lists.shape[1]
+    dots, overlaps = np.empty((block.n_rows, n_rows)), np.empty((block.n_rows, n_rows))
+    for query in range(block.n_rows):
+        its = slice(block.indptr[query], block.indptr[query + 1])
+        picked = lists[block.indices[its]]
+        dots[query] = block.units[its].astype(np.float64) @ picked
+        overlaps[query] = np.bincount(picked.indices, minlength=n_rows)
+    query_sizes = np.diff(block.indptr).astype(np.float64)
     return similarity(dots, overlaps, query_sizes[:, None], row_sizes[None, :], beta)
-
-
-def _units_and_ones(rows: UnitRows) -> tuple[sp.csr_array, sp.csr_array]:
-    shape = rows.n_rows, rows.n_features
-    units = to_csr(rows.indptr, rows.indices, rows.units.astype(np.int64), shape)
-    ones = sp.csr_array((np.ones_like(units.data), units.indices, units.indptr), shape)
-    return units, ones
 
 
 def _kth_largest(sims: NDArray[np.float64], k: int) -> NDArray[np.float64]:

@@ -33,6 +33,7 @@ class TorchIndex(ProductIndex):
     @classmethod
     def entries(cls, X: torch.Tensor, name: str) -> Entries:
         """Entries of a dense, sparse CSR or sparse COO tensor (others are turned into COO)."""
+        _require_float64(X.device)
         if X.layout == torch.strided:
             return dense_entries(X, name)
         if X.ndim != 2:
@@ -67,8 +68,8 @@ class TorchIndex(ProductIndex):
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
-    def _block_size(self) -> int:
-        return min(_BLOCK, super()._block_size())
+    def _block_size(self, n_neighbors: int) -> int:
+        return min(_BLOCK, super()._block_size(n_neighbors))
 
     def _kth_largest(self, sims: torch.Tensor, k: int) -> torch.Tensor:
         return torch.topk(sims, k, dim=1, sorted=True).values[:, -1:]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,10 @@ from swnn_xp import SWNNClassifier, metrics
 from swnn_xp._sparse import to_csr
 from swnn_xp.cli._common import DATA_HELP, add_model, add_strict, open_model, read_data
 from swnn_xp.cli._progress import in_blocks
+from swnn_xp.latency import latencies
 
 _BLOCK = 1024
 _KS = (1, 3, 5)
-_LATENCY_ROWS = 1000
-_LATENCY_SECONDS = 5.0
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -61,7 +59,7 @@ def report(clf: SWNNClassifier, X: Any, Y: Any, A: float = 0.55, B: float = 1.5)
         *_quality(clf, Y, labels, A, B),
         f"batch    {per_second:,.0f} rows/s",
     ]
-    times = latencies(clf, X)
+    times = latencies(clf, X, max(_KS))
     if times.size:
         mean = times.mean()
         p50, p99 = np.quantile(times, [0.5, 0.99])
@@ -78,31 +76,6 @@ def ranked_labels(clf: SWNNClassifier, X: Any, k: int) -> Any:
     for start, stop in in_blocks(X.shape[0], _BLOCK, "rows"):
         parts.append(clf.predict_topk(X[start:stop], k=k).labels)
     return np.concatenate(parts)
-
-
-def latencies(clf: SWNNClassifier, X: Any) -> Any:
-    """Seconds of single-row predictions, one after another, within a few seconds in all."""
-    answer = _one_row(clf)
-    rows = [X[[i]] for i in range(min(X.shape[0], _LATENCY_ROWS))]
-    for row in rows[:3]:
-        answer(row)  # the first calls may have to load compiled code
-    times: list[float] = []
-    began = time.perf_counter()
-    for row in rows:
-        started = time.perf_counter()
-        answer(row)
-        times.append(time.perf_counter() - started)
-        if time.perf_counter() - began > _LATENCY_SECONDS:
-            break
-    return np.asarray(times)
-
-
-def _one_row(clf: SWNNClassifier) -> Callable[[Any], Any]:
-    """The quickest way to answer one row: a session where the backend has them."""
-    if clf.index_.backend != "numba":
-        return lambda row: clf.predict_topk(row, k=max(_KS))
-    session = clf.session()
-    return lambda row: session.predict_one(row.indices, row.data, max(_KS))
 
 
 def _quality(clf: SWNNClassifier, Y: Any, labels: Any, A: float, B: float) -> list[str]:

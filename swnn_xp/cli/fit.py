@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import time
+import tomllib
 from pathlib import Path
+from typing import Any
 
 from swnn_xp import SWNNClassifier
 from swnn_xp.cli._common import DATA_HELP, add_machine, add_strict, find_names, read_data
 from swnn_xp.cli._progress import note
+
+_PARAMS = ("n_neighbors", "alpha", "beta")
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -17,10 +21,13 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("train", type=Path, help=DATA_HELP)
     parser.add_argument("-o", "--output", type=Path, required=True, help="model folder to write")
     parser.add_argument(
-        "-S", "--neighbors", type=int, default=25, metavar="S", help="neighbours that vote (25)"
+        "-S", "--neighbors", type=int, metavar="S", help="neighbours that vote (25)"
     )
-    parser.add_argument("--alpha", type=float, default=1.0, help="vote weight = sim^alpha (1)")
-    parser.add_argument("--beta", type=float, default=1.0, help="sim = jaccard^beta * cosine (1)")
+    parser.add_argument("--alpha", type=float, help="vote weight = sim^alpha (1)")
+    parser.add_argument("--beta", type=float, help="sim = jaccard^beta * cosine (1)")
+    parser.add_argument(
+        "--params", type=Path, metavar="FILE", help="TOML with the parameters, from `swnn tune`"
+    )
     for kind in ("feature", "label"):
         parser.add_argument(
             f"--{kind}-map",
@@ -35,9 +42,10 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
-    clf = SWNNClassifier(
-        args.neighbors, args.alpha, args.beta, backend=args.backend, n_jobs=args.jobs
-    )
+    params = read_params(args.params) if args.params else {}
+    given = {"n_neighbors": args.neighbors, "alpha": args.alpha, "beta": args.beta}
+    params |= {name: value for name, value in given.items() if value is not None}
+    clf = SWNNClassifier(**params, backend=args.backend, n_jobs=args.jobs)
     started = time.perf_counter()
     X, Y = read_data(args.train, args.strict)
     read = time.perf_counter()
@@ -57,3 +65,17 @@ def run(args: argparse.Namespace) -> None:
         f"{size / 1e6:,.1f} MB\n"
         f"read {read - started:.1f} s, indexed {built - read:.1f} s, saved {saved - built:.1f} s"
     )
+
+
+def read_params(path: Path) -> dict[str, Any]:
+    """Read parameters from a TOML file; names and kinds are checked here, values by `fit`."""
+    try:
+        params = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: not TOML: {error}") from None
+    for name, value in params.items():
+        if name not in _PARAMS:
+            raise ValueError(f"{path}: no parameter {name!r}; there are {', '.join(_PARAMS)}")
+        if not isinstance(value, int | float):
+            raise ValueError(f"{path}: {name} must be a number, got {value!r}")
+    return params

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from swnn_xp import __version__
 
@@ -19,28 +20,36 @@ _EPILOG = """\
 first steps:
   swnn demo                                tag Debian packages with the data set in the package
   swnn summarize train.txt                 what is in a data file
+  swnn tune train.txt -o best.toml         choose the parameters
   swnn fit train.txt -o model              index a data file
   swnn evaluate model test.txt             how good and how fast it is
   swnn predict model new.txt -o labels.tsv
   swnn explain model new.txt --row 0       why these labels"""
 
 
+# One module each, in the order of the help.
+_COMMANDS = (
+    "demo",
+    "summarize",
+    "tune",
+    "fit",
+    "predict",
+    "score",
+    "serve",
+    "evaluate",
+    "explain",
+    "verify",
+    "datasets",
+    "twin",
+    "reproduce",
+    "backends",
+    "gpu_check",
+    "warmup",
+)
+
+
 def make_parser() -> argparse.ArgumentParser:
     """Make the parser of the whole command line."""
-    from swnn_xp.cli import (
-        backends,
-        demo,
-        evaluate,
-        explain,
-        fit,
-        gpu_check,
-        predict,
-        score,
-        score_cluster,
-        serve,
-        summarize,
-    )
-
     parser = argparse.ArgumentParser(
         prog="swnn",
         description=_DESCRIPTION,
@@ -49,20 +58,8 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"swnn_xp {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (
-        demo,
-        summarize,
-        fit,
-        predict,
-        score,
-        score_cluster,
-        serve,
-        evaluate,
-        explain,
-        backends,
-        gpu_check,
-    ):
-        command.add_parser(commands)
+    for command in _COMMANDS:
+        import_module(f"swnn_xp.cli.{command}").add_parser(commands)
     return parser
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import io
 import sys
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from swnn_xp.cli._common import DATA_HELP, add_model, add_strict, open_model
+from swnn_xp.cli._score_cluster import score_on_workers
 from swnn_xp.cli.predict import _write_jsonl, _write_tsv
 
 _BLOCK = 4096
@@ -22,9 +24,16 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "score", help="rank labels for a file of any length; can be stopped and resumed"
     )
     add_model(parser)
-    parser.add_argument("file", type=Path, help=DATA_HELP)
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=DATA_HELP)
     parser.add_argument("-k", type=int, default=5, help="labels per row (5)")
-    parser.add_argument("-o", "--output", type=Path, required=True, help="file to write")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, help="file to write; with --cluster, a folder"
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="WHERE",
+        help="compute on Dask: 'local' (a process for each core), 'local:N', or an address",
+    )
     parser.add_argument("--format", choices=["tsv", "jsonl"], help="default: by the output's name")
     parser.add_argument("--rows", type=int, default=_BLOCK, help=f"rows of a block ({_BLOCK})")
     add_strict(parser)
@@ -35,6 +44,13 @@ def run(args: argparse.Namespace) -> None:
     """Run the command."""
     from swnn_xp.batch_scoring import Job, score_file
 
+    if args.cluster is not None:
+        if args.format == "jsonl":
+            raise ValueError("--cluster writes tsv parts; --format jsonl goes without it")
+        score_on_workers(args)
+        return
+    if len(args.files) > 1:
+        raise ValueError("several files are scored with --cluster; without it, give one")
     clf = open_model(args)
     by_name = "jsonl" if args.output.suffix == ".jsonl" else "tsv"
     as_tsv = (args.format or by_name) == "tsv"
@@ -46,7 +62,9 @@ def run(args: argparse.Namespace) -> None:
         return text.getvalue()
 
     header = "row\trank\tlabel\tscore\n" if as_tsv else ""
-    job = Job(args.file, args.output, args.k, args.rows, args.strict, header)
+    # The manifest holds the checksum of every array, so its digest stands for the model.
+    model = hashlib.sha256((args.model / "manifest.json").read_bytes()).hexdigest()
+    job = Job(args.files[0], args.output, args.k, args.rows, args.strict, header, model)
     report = _Report()
     total = score_file(clf, job, lines, report)
     report.end(total)

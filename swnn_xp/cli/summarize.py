@@ -1,25 +1,52 @@
-"""`swnn summarize`: the paper's five-number tables of a data file."""
+"""`swnn summarize`: the paper's five-number tables of a data file, and a page with plots."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from swnn_xp.cli._common import DATA_HELP, add_strict, read_data
-from swnn_xp.summary import Summary, summarize
+from swnn_xp.cli._common import DATA_HELP, add_strict, find_names, output, read_data
+from swnn_xp.summary import Summary, count
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command's parser."""
     parser = commands.add_parser("summarize", help="describe a data file in the paper's tables")
     parser.add_argument("file", type=Path, help=DATA_HELP)
+    parser.add_argument(
+        "--html",
+        type=Path,
+        metavar="PAGE",
+        help="write a page too: tables, plots, search for labels and features",
+    )
+    for kind in ("feature", "label"):
+        parser.add_argument(
+            f"--{kind}-map",
+            type=Path,
+            metavar="FILE",
+            help=f"a {kind} name a line (default: {kind}_map.txt beside FILE, if there)",
+        )
     add_strict(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
-    print(format_summary(summarize(*read_data(args.file, args.strict))))
+    counts = count(*read_data(args.file, args.strict))
+    print(format_summary(counts.summary()))
+    if args.html is None:
+        return
+    from swnn_xp.pages import summary_page
+
+    file = args.file.resolve()  # many files are called train.txt: their folder tells more
+    page = summary_page(
+        counts,
+        f"{file.parent.name}/{file.name}",
+        label_names=find_names(args.file, args.label_map, "label_map"),
+        feature_names=find_names(args.file, args.feature_map, "feature_map"),
+    )
+    with output(args.html) as out:
+        out.write(page)
 
 
 def format_summary(summary: Summary) -> str:

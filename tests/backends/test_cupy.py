@@ -88,6 +88,15 @@ def test_a_full_device_takes_the_product_path(monkeypatch):
     np.testing.assert_array_equal(clf.predict_topk(X).labels, WANTED.labels)
 
 
+def test_the_kernels_keep_within_the_budget():
+    from swnn_xp.backends._cuda_kernels import search_bytes
+
+    budget = 3 * search_bytes(len(X), 5)
+    index = SWNNClassifier(5, backend="cupy", memory_budget=budget).fit(X, Y).index_
+    assert index._lists is not None
+    assert index._block_size(5) == 3
+
+
 def test_the_pools_limit_counts():
     from swnn_xp.backends.cupy_ import free_memory
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,3 +117,9 @@ def test_portable_errors_are_those_of_the_host(bad):
 def test_host_matrix_leaves_host_data_alone():
     X = sp.eye_array(2)
     assert host_matrix(X) is X
+
+
+def test_the_docs_table_is_the_code_table():
+    script = Path(__file__).parents[2] / "scripts" / "backends_table.py"
+    done = subprocess.run([sys.executable, script, "--check"])
+    assert done.returncode == 0, "run scripts/backends_table.py"

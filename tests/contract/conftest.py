@@ -9,10 +9,10 @@ from contract.subjects import NativeClassifier, subjects
 
 def pytest_generate_tests(metafunc):
     if "subject" in metafunc.fixturenames:
-        metafunc.parametrize("subject", subjects(), ids=str, scope="session")
+        metafunc.parametrize("subject", subjects(), ids=str, scope="module")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def classifier(subject):
     """Make classifiers that run on the subject."""
     kind = type("Classifier", (NativeClassifier,), {"subject": subject})

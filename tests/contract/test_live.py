@@ -65,6 +65,17 @@ def check_equal(clf, classifier, X, Y, alive, Q, S):
     assert (clf.predict_proba(Q) != fresh.predict_proba(Q)).nnz == 0
 
 
+def test_nothing_is_left(classifier):
+    clf = classifier(n_neighbors=2).fit(np.eye(3), np.eye(3)).remove([0, 1, 2])
+    for _ in range(2):
+        assert clf.kneighbors(np.eye(3)).ids.tolist() == [[-1, -1]] * 3
+        assert clf.predict_topk(np.eye(3), k=1).labels.tolist() == [[-1]] * 3
+        assert clf.predict_proba(np.eye(3)).nnz == 0
+        clf.compact()
+    clf.partial_fit(np.eye(3)[:1], np.eye(3)[:1])
+    assert clf.kneighbors(np.eye(3)).ids.tolist() == [[3, -1], [-1, -1], [-1, -1]]
+
+
 def test_ids_are_never_given_twice(classifier):
     clf = classifier(n_neighbors=3).fit(np.eye(3), np.eye(3))
     clf.remove([2]).compact().partial_fit(np.eye(3)[2:], np.eye(3)[2:])

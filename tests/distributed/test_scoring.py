@@ -89,8 +89,8 @@ def test_killed_in_the_middle(job, tmp_path):
     """A real kill -9 of the command: every part that is there is complete."""
     model, file, expected = job
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "swnn_xp.cli.main", "score-cluster", str(model), str(file)]
-    command += ["-o", str(out), "--cluster", "local:1", "--part-rows", "10"]
+    command = [sys.executable, "-m", "swnn_xp.cli.main", "score", str(model), str(file)]
+    command += ["-o", str(out), "--cluster", "local:1", "--rows", "10"]
     running = subprocess.Popen(command, start_new_session=True)
     while len(list(out.glob("part-*.tsv"))) < 3 and running.poll() is None:
         time.sleep(0.01)

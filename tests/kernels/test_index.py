@@ -57,12 +57,12 @@ def test_index_opens_memory_mapped_and_read_only(tmp_path):
 DAMAGES = {
     "starts": lambda a: a.__setitem__(3, a[3] + 10**6),
     "rows": lambda a: a.__setitem__(0, 10**6),
-    "ids": lambda a: a.__setitem__(2, 60000),
+    "pairs": lambda a: a.__setitem__(2, a[2] ^ 60000),
     "ends": lambda a: a.__setitem__(1, -5),
     "bits": lambda a: a.__setitem__((0, 0), a[0, 0] ^ np.uint64(1)),
     "frequent": lambda a: a.__setitem__(0, -1),
     "row_sizes": lambda a: a.__setitem__(0, a[0] + 1),
-    "forward": lambda a: a.__setitem__(0, 2**30),
+    "lows": lambda a: a.__setitem__(0, 60000),
     "sizes": lambda a: a.__setitem__(0, 7),
 }
 

@@ -1,0 +1,89 @@
+"""What the suites share: cached data, the backends as a parameter, and waiting for a GPU."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import time
+
+import numpy as np
+
+from swnn_xp import SWNNClassifier
+from swnn_xp.backends import BACKENDS
+
+from . import data, reference
+
+BACKEND_NAMES = list(BACKENDS)
+LARGE_BATCH = 256
+N_AGREEMENT = 64  # queries whose exact neighbours are kept
+N_NEIGHBORS = 25
+
+
+class Suite:
+    """Data made once for all suites, and repetitions that keep a whole run under five minutes.
+
+    asv runs `setup` before every single call that it times. So setups make things once, and what is
+    timed takes a millisecond at least: a call is a sample.
+    """
+
+    rounds = 1
+    repeat = (4, 20, 0.8)
+    warmup_time = 0  # the setups warm up
+    timeout = 600
+    timer = time.process_time  # other processes of a shared machine do not count
+
+    def setup_cache(self):
+        # One function for all suites: asv then runs it once. Only arrays and text are kept.
+        X, Y = data.make()
+        train, test = slice(0, data.N_TRAIN), slice(data.N_TRAIN, None)
+        parts = {"X_train": X[train], "Y_train": Y[train], "X_test": X[test], "Y_test": Y[test]}
+        for name, matrix in parts.items():
+            data.save(name, matrix)
+        ids, sims = reference.neighbours(X[train], X[test][:N_AGREEMENT], N_NEIGHBORS)
+        np.save("reference_ids.npy", ids)
+        np.save("reference_sims.npy", sims)
+        data.write_text("rows.txt", X[:2000], Y[:2000])
+        fit(BACKEND_NAMES[0]).save("model")
+
+
+@functools.cache
+def fit(backend, **params):
+    """A fitted classifier of one thread; NotImplementedError (n/a in asv) if it can't run here."""
+    require(backend)
+    params = {"n_neighbors": N_NEIGHBORS, "alpha": 1.0, "beta": 1.0, "n_jobs": 1} | params
+    return SWNNClassifier(backend=backend, **params).fit(data.load("X_train"), data.load("Y_train"))
+
+
+def require(backend, batch=1):
+    """Leave a benchmark out where the table of backends says that it makes no sense."""
+    if reason := BACKENDS[backend].missing():
+        raise NotImplementedError(reason)
+    if batch > 1 and getattr(BACKENDS[backend], "reference", False):
+        raise NotImplementedError(f"{backend} is made to be read, not for batches")
+
+
+def queries(n):
+    """The first test rows."""
+    return data.load("X_test")[:n]
+
+
+@functools.cache
+def on_gpu(backend):
+    """Whether the backend computes on a GPU here."""
+    devices = BACKENDS[backend].devices
+    if "cpu" in devices and "cuda" in devices:
+        return importlib.import_module(BACKENDS[backend].needs[0]).cuda.is_available()
+    return "cuda" in devices
+
+
+def clock(backend):
+    """CPU time on a CPU; a GPU's work only shows on the wall."""
+    return time.perf_counter if on_gpu(backend) else time.process_time
+
+
+def wait(backend):
+    """Wait until the device has finished: its calls return before their work is done."""
+    if not on_gpu(backend):
+        return
+    device = importlib.import_module(BACKENDS[backend].needs[0]).cuda
+    (device.get_current_stream() if backend == "cupy" else device).synchronize()

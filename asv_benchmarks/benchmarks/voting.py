@@ -1,0 +1,42 @@
+"""The vote alone: neighbours of 256 queries to ranked labels, in the arrays of a backend.
+
+Backends that fuse the vote with the search have none of their own: n/a.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+
+from swnn_xp._types import LabelRows, Neighbours
+from swnn_xp.vote import rank, vote
+
+from . import data
+from .common import BACKEND_NAMES, LARGE_BATCH, Suite, clock, fit, queries, require, wait
+
+_NAMESPACES = {"numpy": "numpy", "torch": "torch", "cupy": "cupy"}
+
+
+class Voting(Suite):
+    params = (BACKEND_NAMES, (25, 75))
+    param_names = ("backend", "S")
+
+    def setup(self, backend, n_neighbors):
+        require(backend)
+        if hasattr(self, "found"):
+            return
+        self.timer = clock(backend)
+        if backend not in _NAMESPACES:
+            raise NotImplementedError("votes inside the search, or in the arrays of others")
+        xp = importlib.import_module(_NAMESPACES[backend])
+        found = fit("numba", n_neighbors=n_neighbors).kneighbors(queries(LARGE_BATCH))
+        Y = data.load("Y_train")
+        indptr, indices = xp.asarray(Y.indptr.astype(np.int64)), xp.asarray(Y.indices)
+        self.labels = LabelRows(indptr, indices, Y.shape[1])
+        self.found = Neighbours(xp.asarray(found.ids), xp.asarray(found.sims))
+        self.time_vote(backend, n_neighbors)
+
+    def time_vote(self, backend, n_neighbors):
+        rank(vote(self.found, self.labels, 1.0), 5)
+        wait(backend)

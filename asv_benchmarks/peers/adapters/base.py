@@ -1,0 +1,65 @@
+"""What the comparison asks of a peer."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+
+
+class Peer:
+    """A library under test; retrieval peers find rows by cosine, classifiers rank labels.
+
+    `ready_*` turn queries into the library's own form and are not timed. Answers are
+    (ids, scores), each (n_queries, n_answers), best first, -1 and 0 where there is none.
+    """
+
+    title: str
+    kind: str  # "retrieval" or "classifier"
+    package: str  # what pip installs
+    module: str  # what Python imports
+    exact = True
+    compiles = False  # on first use, which is not to count as building
+    note = ""
+
+    def missing(self):
+        """Tell why the peer can't run here, or None."""
+        return None if importlib.util.find_spec(self.module) else f"{self.package} not installed"
+
+    def build(self, X, Y, n_answers):
+        """Index unit rows X (CSR, float32), or learn X and Y (CSR, 0/1)."""
+        raise NotImplementedError
+
+    def ready_one(self, row):
+        """One query, a CSR matrix of one row."""
+        return row
+
+    def ask_one(self, query):
+        return self.ask_many(query)
+
+    def ready_many(self, rows):
+        return rows
+
+    def ask_many(self, queries):
+        """Answer many queries in one call, or in a loop where the library has no such call."""
+        answers = [
+            self.ask_one(self.ready_one(queries[i : i + 1])) for i in range(queries.shape[0])
+        ]
+        return tuple(np.concatenate(parts) for parts in zip(*answers, strict=True))
+
+
+def padded(ids, scores, n_answers):
+    """One row of answers, filled up with -1 and 0."""
+    row, values = np.full((1, n_answers), -1), np.zeros((1, n_answers))
+    row[0, : len(ids)], values[0, : len(ids)] = ids, scores
+    return row, values
+
+
+def sorted_rows(matrix, n_answers):
+    """The largest entries of each row of a CSR matrix."""
+    answers = []
+    for start, stop in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
+        ids, values = matrix.indices[start:stop], matrix.data[start:stop]
+        order = np.argsort(-values, kind="stable")[:n_answers]
+        answers.append(padded(ids[order], values[order], n_answers))
+    return tuple(np.concatenate(parts) for parts in zip(*answers, strict=True))

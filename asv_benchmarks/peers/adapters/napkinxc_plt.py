@@ -1,0 +1,39 @@
+"""napkinXC: a probabilistic label tree with its defaults."""
+
+from __future__ import annotations
+
+import tempfile
+
+import numpy as np
+import scipy.sparse as sp
+
+from .base import Peer as Base
+from .base import padded
+
+
+class Peer(Base):
+    title = "napkinXC PLT"
+    kind = "classifier"
+    package = module = "napkinxc"
+    note = "defaults"
+    model = "PLT"
+
+    def build(self, X, Y, n_answers):
+        from napkinxc import models
+
+        self.k = n_answers
+        self.folder = tempfile.TemporaryDirectory()
+        self.model = getattr(models, self.model)(self.folder.name, threads=1, verbose=False)
+        labels = [Y.indices[a:b].tolist() for a, b in zip(Y.indptr[:-1], Y.indptr[1:], strict=True)]
+        self.model.fit(sp.csr_matrix(X), labels)
+        self.model.load()
+
+    def ready_many(self, rows):
+        return sp.csr_matrix(rows)
+
+    ready_one = ready_many
+
+    def ask_many(self, queries):
+        found = self.model.predict_proba(queries, top_k=self.k)
+        rows = [padded([i for i, _ in best], [p for _, p in best], self.k) for best in found]
+        return tuple(np.concatenate(parts) for parts in zip(*rows, strict=True))

@@ -1,0 +1,79 @@
+"""Measure this library beside what one would use instead: `make bench-peers`.
+
+Each peer runs in a process of its own, one after the other, on one thread. Prints Markdown tables,
+and with --write puts them and the plots into the docs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from adapters import ALL
+from install import REPORT
+from report import heading, table, write_page
+
+HERE = Path(__file__).resolve().parent
+DOCS = HERE.parents[1] / "docs"
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+def run_peer(name, dataset, arguments):
+    """The measured figures of a peer, or {"failed": why}."""
+    peer = importlib.import_module(f"adapters.{name}").Peer
+    facts = {"peer": name, "dataset": dataset, "title": peer.title, "kind": peer.kind}
+    facts |= {"exact": peer.exact, "note": peer.note}
+    if reason := peer().missing():
+        noted = json.loads(REPORT.read_text()) if REPORT.exists() else {}
+        return facts | {"failed": noted.get(peer.package) or reason}
+    command = [sys.executable, str(HERE / "measure.py"), name, dataset]
+    command += ["--queries", str(arguments.queries), "--answers", str(arguments.answers)]
+    command += ["--cpu-seconds", str(arguments.cpu_seconds)]
+    environment = os.environ | dict.fromkeys(THREADS, "1")
+    done = subprocess.run(command, capture_output=True, text=True, cwd=HERE, env=environment)
+    if done.returncode == -signal.SIGXCPU:
+        return facts | {"failed": f"not done after {arguments.cpu_seconds} CPU seconds"}
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
+        return facts | {"failed": why}
+    return facts | json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("datasets", nargs="*", default=["eurlex57k", "citeulike-t", "bibtex"])
+    parser.add_argument("--only", nargs="+", choices=ALL, default=ALL, metavar="PEER")
+    parser.add_argument("--queries", type=int, default=500, help="rows that are timed")
+    parser.add_argument("--answers", type=int, default=50, help="neighbours to retrieve")
+    parser.add_argument("--cpu-seconds", type=int, default=600, help="limit for a peer and a set")
+    parser.add_argument("--json", type=Path, help="keep the figures in this file; joined if there")
+    parser.add_argument("--write", action="store_true", help="write docs/peers.md and its plots")
+    arguments = parser.parse_args()
+    kept = {}
+    if arguments.json and arguments.json.exists():
+        results = json.loads(arguments.json.read_text())
+        kept = {(result["dataset"], result["peer"]): result for result in results}
+    for dataset in arguments.datasets:
+        for name in arguments.only:
+            kept[dataset, name] = result = run_peer(name, dataset, arguments)
+            print(f"{dataset} {name}: {result.get('failed', 'done')}", file=sys.stderr, flush=True)
+            if arguments.json:
+                arguments.json.write_text(json.dumps(list(kept.values()), indent=1) + "\n")
+    results = list(kept.values())
+    print(heading(arguments))
+    for dataset in dict.fromkeys(result["dataset"] for result in results):
+        for kind in ("retrieval", "classifier"):
+            rows = [r for r in results if r["dataset"] == dataset and r["kind"] == kind]
+            print(f"\n{dataset}, {kind}\n\n{table(rows)}")
+    if arguments.write:
+        write_page(results, arguments, DOCS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""A data set as the peers get it: unit rows in float32, and what is right."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from swnn_xp import datasets
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+
+class Problem:
+    """A data set and the first rows of its test set."""
+
+    def __init__(self, name, n_queries, root=DATA):
+        data = datasets.load(name, root=None if name == "debtags" else root)
+        self.name = name
+        self.X_train, self.X_test = unit(data.X_train), unit(data.X_test)
+        self.Y_train, self.Y_test = sp.csr_array(data.Y_train), sp.csr_array(data.Y_test)
+        self.queries = self.X_test[:n_queries]
+
+    @cached_property
+    def cosines(self):
+        """Cosines of all queries and training rows, in float64."""
+        exact = self.queries.astype(np.float64) @ self.X_train.astype(np.float64).T
+        return exact.toarray()
+
+    def recall(self, ids):
+        """Share of the places with a row that is as similar as one of the exact best.
+
+        Rows that tie with the last place are as good as each other.
+        """
+        n_answers = ids.shape[1]
+        last = np.sort(self.cosines, axis=1)[:, -n_answers]
+        got = np.take_along_axis(self.cosines, np.maximum(ids, 0), axis=1)
+        good = (got >= last[:, None] - 1e-6) & (ids >= 0)
+        return float(good.mean())
+
+    def vote(self, ids, sims, k=5):
+        """Labels by the votes of neighbours, weighted by similarity."""
+        weights = np.where(ids >= 0, np.maximum(sims, 0), 0)
+        at = np.repeat(np.arange(ids.shape[0]), ids.shape[1])
+        shape = ids.shape[0], self.X_train.shape[0]
+        voters = sp.csr_array((weights.ravel(), (at, np.maximum(ids, 0).ravel())), shape=shape)
+        scores = (voters @ self.Y_train).toarray()
+        return np.argsort(-scores, axis=1, kind="stable")[:, :k]
+
+    def precision(self, labels):
+        """P@1, P@3 and P@5 in percent over the rows that labels were ranked for."""
+        truth = self.Y_test[: labels.shape[0]]
+        hits = np.zeros(labels.shape, dtype=bool)
+        for i, row in enumerate(labels):
+            hits[i] = np.isin(row, truth.indices[truth.indptr[i] : truth.indptr[i + 1]])
+        return [100 * float(hits[:, :k].mean()) for k in (1, 3, 5)]
+
+
+def unit(X):
+    """Rows of unit length in float32."""
+    X = sp.csr_array(X, dtype=np.float64)
+    X.sum_duplicates()
+    norms = np.sqrt(X.multiply(X).sum(axis=1))
+    X.data /= np.repeat(np.where(norms > 0, norms, 1), np.diff(X.indptr))
+    return sp.csr_array(
+        (X.data.astype(np.float32), X.indices.astype(np.int32), X.indptr.astype(np.int32)),
+        shape=X.shape,
+    )

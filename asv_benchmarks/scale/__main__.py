@@ -1,0 +1,88 @@
+"""Build, memory, model size, opening and appending at the size of the paper's largest set.
+
+Usage: python asv_benchmarks/scale [--scale 1] [--cache build/bench-scale]
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+from watch import Watched, run
+
+_LARGE, _LIVE = "Amazon-3M", "Amazon-670K"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", type=float, default=1.0, help="rows of the twins (1)")
+    parser.add_argument("--cache", type=Path, default=Path("build/bench-scale"))
+    arguments = parser.parse_args()
+    large, live = (_cached(name, arguments.scale, arguments.cache) for name in (_LARGE, _LIVE))
+    run("warm_up.py")
+    model = arguments.cache / "model"
+    shutil.rmtree(model, ignore_errors=True)
+    _print_build(run("build.py", large, model))
+    _print_reopened(run("reopen.py", large, model))
+    shutil.rmtree(model)
+    _print_live(run("live.py", live))
+
+
+def _cached(name: str, scale: float, cache: Path) -> Path:
+    folder = cache / f"{name}-{scale:g}"
+    if not (folder / "manifest.json").exists():
+        print(f"making the synthetic twin of {name} at scale {scale:g} (once) ...", flush=True)
+        cache.mkdir(parents=True, exist_ok=True)
+        run("twin_cache.py", name, scale, folder)
+    return folder
+
+
+def _print_build(watched: Watched) -> None:
+    f = watched.figures
+    print(
+        f"\nSYNTHETIC twin of {_LARGE}: {f['rows']:,} rows, {f['nonzeros']:,} non-zeros, "
+        f"{f['labels']:,} labels; S = 75, alpha = 2, beta = 1"
+    )
+    _line("index built, cached data mapped", f"{f['build_seconds']:.1f} s", "60 s")
+    _line("  CPU time of it", f"{f['build_cpu_seconds']:.1f} s")
+    _line("peak memory, build and query", f"{f['query_peak']:.2f} GB", "4 GB")
+    _line("  peak while building", f"{f['build_peak']:.2f} GB")
+    _line("  largest private (anonymous) part", f"{watched.peak_anonymous:.2f} GB")
+    _line("  largest part of mapped files", f"{watched.peak_file:.2f} GB")
+    _line("  peak with saving the model", f"{watched.peak:.2f} GB")
+    _line("index in memory", f"{f['index_gigabytes']:.2f} GB")
+    _line("model on disk", f"{f['model_gigabytes']:.2f} GB", "1.5 GB")
+    _line("one query, one thread", _latency(f))
+    _line("saving", f"{f['save_seconds']:.1f} s")
+
+
+def _print_reopened(watched: Watched) -> None:
+    f = watched.figures
+    print("\nThe same model, opened memory-mapped in a new process")
+    _line("opening", f"{f['open_ms']:.1f} ms, first {f['first_open_ms']:.1f} ms", "50 ms")
+    _line("first answer", f"{f['first_answer_seconds']:.2f} s")
+    _line("one query, one thread", _latency(f))
+    _line("peak memory", f"{watched.peak:.2f} GB")
+    _line("  largest private (anonymous) part", f"{watched.peak_anonymous:.2f} GB")
+
+
+def _print_live(watched: Watched) -> None:
+    f = watched.figures
+    print(f"\nSYNTHETIC twin of {_LIVE}: {f['rows']:,} rows")
+    _line(f"append {f['new']:,} rows", f"{f['append_seconds']:.3f} s CPU")
+    _line("build anew with them", f"{f['rebuild_seconds']:.2f} s CPU")
+    _line("ratio", f"{f['rebuild_seconds'] / f['append_seconds']:.0f}")
+
+
+def _latency(f: dict[str, float]) -> str:
+    p50, p99 = f["query_p50_ms"], f["query_p99_ms"]
+    return f"{f['query_cpu_ms']:.2f} ms CPU; wall p50 {p50:.2f}, p99 {p99:.2f}"
+
+
+def _line(what: str, found: str, target: str = "") -> None:
+    print(f"{what:<38}{found:<42}" + (f"target {target}" if target else ""), flush=True)
+
+
+if __name__ == "__main__":
+    main()

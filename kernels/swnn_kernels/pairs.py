@@ -1,0 +1,52 @@
+"""How the forward rows are stored: number and upper part of a unit in one word, the rest apart.
+
+A completion reads only the words, one stream of memory, and most rows turn out not to matter
+before their lower parts are needed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swnn_kernels.cache import inline
+
+LOW_BITS = 8
+LARGEST_LOW = 2**LOW_BITS
+"""Lower parts lie in 0..256: 256 only in a unit of 2**23, whose upper part would not fit."""
+_NUMBER = np.int64(0xFFFF)
+
+
+@inline
+def high_of(unit):  # type: ignore[no-untyped-def]
+    """Upper part of a unit: 16 bits with sign."""
+    return min(np.int64(unit) >> LOW_BITS, np.int64(32767))
+
+
+@inline
+def make_pair(number, unit):  # type: ignore[no-untyped-def]
+    """Join the number of a frequent feature and the upper part of a unit."""
+    return np.uint32(((high_of(unit) & _NUMBER) << 16) | np.int64(number))
+
+
+@inline
+def low_of(unit):  # type: ignore[no-untyped-def]
+    """Lower part of a unit."""
+    return np.uint16(np.int64(unit) - (high_of(unit) << LOW_BITS))
+
+
+@inline
+def number_of(pair):  # type: ignore[no-untyped-def]
+    """Number of the frequent feature."""
+    return np.int64(pair) & _NUMBER
+
+
+@inline
+def high_in(pair):  # type: ignore[no-untyped-def]
+    """Upper part of the unit."""
+    return np.int64(np.int32(pair)) >> 16
+
+
+@inline
+def unit_of(pair, low):  # type: ignore[no-untyped-def]
+    """Put a unit together again."""
+    return (high_in(pair) << LOW_BITS) + np.int64(low)

@@ -1,0 +1,97 @@
+"""`swnn reproduce`: the paper's figures beside those measured here."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+from pathlib import Path
+
+from swnn_xp import __version__
+from swnn_xp.cli._common import output
+from swnn_xp.cli._progress import Progress, note
+from swnn_xp.cli.datasets import add_data_root
+from swnn_xp.cli.twin import add_twin_options
+from swnn_xp.datasets import available, describe
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser(
+        "reproduce",
+        help="measure the paper's data sets and compare with its tables",
+        description="For each set that is found: summaries, precision, build time, model size and "
+        "latency beside the paper's. A set of the paper that is not found is replaced by its "
+        "synthetic twin, for speed and memory only. A twin of full size takes minutes and "
+        "gigabytes; --scale 0.1 gives a quick look.",
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="data sets (default: the paper's, and any found)"
+    )
+    add_data_root(parser)
+    add_twin_options(parser)
+    parser.add_argument(
+        "--rows", type=int, metavar="N", help="test rows to ask for the precision (default: all)"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="threads for the precision; -1 for all (1)"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="Markdown file (default: stdout)"
+    )
+    parser.add_argument("--html", type=Path, metavar="PAGE", help="write a page too")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run the command."""
+    from swnn_xp.pages import reproduction_page
+    from swnn_xp.reproduce import Reproduction, reproduce, to_markdown
+
+    results: list[Reproduction] = []
+    for name in args.names or _default_names(args.data):
+        note(f"{name} ...")
+        bar: list[Progress] = []
+
+        def progress(done: int, total: int, bar: list[Progress] = bar) -> None:
+            if not bar:
+                bar.append(Progress(total, "test rows"))
+            bar[0].show(done)
+
+        results.append(
+            reproduce(
+                name,
+                root=args.data,
+                scale=args.scale,
+                seed=args.seed,
+                rows=args.rows,
+                n_jobs=args.jobs,
+                progress=progress,
+            )
+        )
+        if bar:
+            bar[0].close()
+    with output(args.output) as file:
+        file.write(to_markdown(results, machine()))
+    if args.html is not None:
+        with output(args.html) as file:
+            file.write(reproduction_page(results, machine()))
+
+
+def machine() -> str:
+    """What the figures were measured on, in a line."""
+    model = platform.processor() or platform.machine()
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+    except OSError:
+        pass
+    cores = len(os.sched_getaffinity(0))
+    return f"{model}, {cores} cores; swnn_xp {__version__}, Python {platform.python_version()}"
+
+
+def _default_names(root: Path | None) -> list[str]:
+    paper = [row.published.name for row in describe(root) if row.published.in_paper]
+    return paper + [name for name in available(root) if name not in paper]

@@ -1,0 +1,26 @@
+"""`swnn verify`: tell whether a model folder is whole."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser("verify", help="check every file of a model by its checksum")
+    parser.add_argument("model", type=Path, help="model folder made by `swnn fit`")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run the command."""
+    from swnn_xp import SWNNClassifier
+    from swnn_xp.store import verify
+
+    checked = verify(args.model)
+    clf = SWNNClassifier.load(args.model)  # sound files may still be no classifier
+    print(
+        f"{args.model}: sound; {checked:,} bytes, {clf.model_.n_alive:,} rows, "
+        f"{clf.n_features_in_:,} features, {clf.n_labels_:,} labels"
+    )

@@ -1,0 +1,7 @@
+"""Self-contained HTML pages: one file each, no network, light and dark, for any width."""
+
+from swnn_xp.pages.reproduction import reproduction_page
+from swnn_xp.pages.summary import summary_page
+from swnn_xp.pages.tuning import tuning_page
+
+__all__ = ["reproduction_page", "summary_page", "tuning_page"]

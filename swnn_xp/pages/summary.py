@@ -1,0 +1,116 @@
+"""The page of `swnn summarize`: tables, plots and a search box for labels and features."""
+
+from __future__ import annotations
+
+from html import escape
+
+from numpy.typing import NDArray
+
+from swnn_xp._checks import check_names
+from swnn_xp.pages import shell, svg
+from swnn_xp.pages.catalogue import Catalogue, catalogue
+from swnn_xp.summary import Counts, Summary
+
+_COLUMNS = ("", "min", "1st qu.", "median", "3rd qu.", "max", "mean")
+
+
+def summary_page(
+    counts: Counts,
+    title: str,
+    *,
+    label_names: list[str] | None = None,
+    feature_names: list[str] | None = None,
+) -> str:
+    """Lay a data set out as one HTML page that needs nothing else.
+
+    Parameters
+    ----------
+    counts : Counts
+        From `swnn_xp.summary.count`.
+    title : str
+        Headline, such as the name of the file.
+    label_names, feature_names : list of str, optional
+        Names to search for; ids where there are none.
+
+    Examples
+    --------
+    >>> from swnn_xp.summary import count
+    >>> page = summary_page(count([[1, 2], [0, 3]], [[1], [1]]), "tiny.txt")
+    >>> "<title>tiny.txt</title>" in page
+    True
+    """
+    for given, expected, what in (
+        (label_names, counts.label_occurrences.size, "label_names"),
+        (feature_names, counts.feature_occurrences.size, "feature_names"),
+    ):
+        check_names(given, expected, what)
+    summary = counts.summary()
+    body = [
+        f"<header><h1>{escape(title)}</h1>",
+        '<p class="soft">A multi-label data set in numbers</p></header>',
+        shell.tiles(_facts(summary)),
+        f'<section class="card">{_tables(summary)}</section>',
+        '<div class="pair">',
+        _column("label", counts.label_occurrences, counts.labels_per_row, label_names),
+        _column("feature", counts.feature_occurrences, counts.features_per_row, feature_names),
+        "</div>",
+    ]
+    return shell.page(title, "\n".join(body), scripts=["plots.js", "search.js"])
+
+
+def _facts(summary: Summary) -> dict[str, str]:
+    facts = {
+        "rows": f"{summary.n_rows:,}",
+        "features": f"{summary.n_features:,}",
+        "labels": f"{summary.n_labels:,}",
+    }
+    if summary.features_used < summary.n_features:
+        facts["features that occur"] = f"{summary.features_used:,}"
+    if summary.labels_used < summary.n_labels:
+        facts["labels that occur"] = f"{summary.labels_used:,}"
+    return facts
+
+
+def _tables(summary: Summary) -> str:
+    rows = [
+        (title, *(f"{number:,}" for number in numbers[:5]), f"{numbers.mean:,.1f}")
+        for title, numbers in summary.tables().items()
+    ]
+    note = '<p class="soft">Occurrences are those of labels and features that occur at all.</p>'
+    return "<h2>Five-number summaries</h2>" + shell.table(_COLUMNS, rows) + note
+
+
+def _column(kind: str, occurrences: NDArray, per_row: NDArray, names: list[str] | None) -> str:
+    found = catalogue(occurrences, names)
+    tail = ""
+    if svg.histogram_bars(per_row).has_tail:
+        tail = "<figcaption>The pale bar holds about the longest 1% of the rows.</figcaption>"
+    return f"""<div class="{kind}s">
+<section class="card"><h2>Find a {kind}</h2>{_search(kind, found)}</section>
+<section class="card"><h2>{kind.capitalize()}s by rank</h2>
+<figure>{svg.rank_frequency(occurrences, kind)}
+<figcaption>Both axes are logarithmic. Point at the curve, or pick a {kind} above.</figcaption>
+</figure></section>
+<section class="card"><h2>{kind.capitalize()}s per row</h2>
+<figure>{svg.histogram(per_row, kind)}{tail}</figure></section>
+</div>"""
+
+
+def _search(kind: str, found: Catalogue) -> str:
+    by = "name or id" if found.names is not None else "id"
+    note = ""
+    if not found.is_complete:
+        least = f"{found.counts[-1]:,}" if found.counts else "0"
+        note = (
+            f'<p class="soft">The page carries the {len(found.ids):,} most frequent of '
+            f"{found.n_used:,} {kind}s; the others occur in at most {least} rows.</p>"
+        )
+    return f"""
+<div class="search" data-kind="{kind}">
+<input type="search" aria-label="{kind}: {by}" placeholder="{by}" autocomplete="off">
+<p class="status soft" role="status"></p>
+<div class="scroll"><table class="found"><thead><tr><th scope="col">{kind}</th>
+<th scope="col">id</th><th scope="col">rank</th><th scope="col">rows</th></tr></thead>
+<tbody></tbody></table></div>{note}
+<script type="application/json">{found.to_json()}</script>
+</div>"""

@@ -1,0 +1,60 @@
+"""What `reproduce` found, as records and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+HEAD = ("", "paper", "here")
+
+
+class Line(NamedTuple):
+    """One figure: what it is, in the paper, here."""
+
+    what: str
+    paper: str
+    here: str
+
+
+class Reproduction(NamedTuple):
+    """One data set: the paper's figures beside those measured here."""
+
+    name: str
+    is_synthetic: bool
+    notes: tuple[str, ...]
+    """Sentences for the reader: where the data came from, what differs from what is published."""
+    lines: tuple[Line, ...]
+
+    @property
+    def title(self) -> str:
+        """Headline; it says so where the data is synthetic."""
+        return f"{self.name} — SYNTHETIC twin" if self.is_synthetic else self.name
+
+
+def to_markdown(results: Sequence[Reproduction], machine: str) -> str:
+    """Lay results out as Markdown.
+
+    Examples
+    --------
+    >>> one = Reproduction("Tiny", False, (), (Line("P@1", "50.00", "49.99"),))
+    >>> print(to_markdown([one], "one core"))
+    # The paper's figures and those measured here
+    <BLANKLINE>
+    Measured on: one core
+    <BLANKLINE>
+    ## Tiny
+    <BLANKLINE>
+    | | paper | here |
+    |---|---|---|
+    | P@1 | 50.00 | 49.99 |
+    <BLANKLINE>
+    """
+    parts = ["# The paper's figures and those measured here", "", f"Measured on: {machine}", ""]
+    for result in results:
+        parts += [f"## {result.title}", ""]
+        if result.notes:
+            parts += [*(f"- {note}" for note in result.notes), ""]
+        parts += ["| | paper | here |", "|---|---|---|"]
+        parts += [f"| {line.what} | {line.paper} | {line.here} |" for line in result.lines]
+        parts.append("")
+    return "\n".join(parts)

@@ -1,0 +1,202 @@
+"""`tune`: neighbours are found once per beta, and every alpha and S is voted from them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from swnn_xp._types import Neighbours
+from swnn_xp.classifier import SWNNClassifier
+from swnn_xp.tuning.grids import (
+    choose_best,
+    choose_in_two_stages,
+    mean_labels,
+    paper_grid,
+    wide_grid,
+)
+from swnn_xp.tuning.records import Setting, Trial, TuningResult
+from swnn_xp.tuning.scoring import Fold, Metric, held_out, parse_metric
+
+_BLOCK = 256
+_MOST_ROWS = 10_000
+
+
+def tune(
+    X: Any,
+    Y: Any,
+    *,
+    grid: Literal["paper", "wide"] | Sequence[Setting] = "paper",
+    metric: str = "P@1",
+    holdout: float | None = None,
+    folds: int = 1,
+    seed: int = 0,
+    propensity: tuple[float, float] = (0.55, 1.5),
+    backend: str = "auto",
+    n_jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> TuningResult:
+    """Try settings on rows that are held out, and choose the best.
+
+    The neighbours of a held-out row are found once per beta, for the largest S; the S nearest are
+    the first S of them, so every other setting costs a vote only.
+
+    Parameters
+    ----------
+    X, Y : matrices
+        Training rows and their labels.
+    grid : {"paper", "wide"} or list of Setting, default "paper"
+        "paper": its six pairs (alpha, beta) with four S; the best pair at S = mean labels a row is
+        chosen first, then the best S for it. "wide": 140 settings; the best of all is chosen, as
+        from a list of your own.
+    metric : str, default "P@1"
+        "P@k", "R@k", "nDCG@k", "PSP@k" or "PSnDCG@k".
+    holdout : float, optional
+        Share of the rows (below 1) or number of rows to hold out. Default: a fifth, at most 10,000.
+    folds : int, default 1
+        From 2 on: cross-validation instead of one held-out part; every row is asked once.
+    seed : int, default 0
+        Of the random split.
+    propensity : (float, float)
+        A and B of the propensity model.
+    backend, n_jobs
+        As for `SWNNClassifier`.
+    progress : callable, optional
+        Called with the numbers of rows asked so far and in all.
+
+    Returns
+    -------
+    TuningResult
+        After Ctrl-C with what was done until then, if anything was: all settings are tried on a
+        block of rows before the next block.
+
+    Examples
+    --------
+    >>> from swnn_xp.datasets import load
+    >>> from swnn_xp.tuning import tune
+    >>> data = load("debtags")
+    >>> result = tune(data.X_train[:2000], data.Y_train[:2000], metric="P@1")
+    >>> len(result.trials), result.n_done
+    (24, 400)
+    """
+    judge = parse_metric(metric, propensity)
+    X, Y = sp.csr_array(X), sp.csr_array(Y)
+    if X.shape[0] != Y.shape[0]:
+        raise ValueError(f"X has {X.shape[0]} rows but Y has {Y.shape[0]}")
+    settings = _settings(grid, Y)
+    if holdout is None:
+        holdout = min(round(X.shape[0] / 5), _MOST_ROWS)
+    runs = [
+        _Run(X, Y, fold, settings, judge.k, backend, n_jobs)
+        for fold in held_out(X.shape[0], holdout, folds, seed)
+    ]
+    total = sum(run.fold.test.size for run in runs)
+    try:
+        _ask_all(runs, total, progress)
+    except KeyboardInterrupt:
+        if not any(run.n_done for run in runs):
+            raise
+    trials = _trials(settings, runs, judge)
+    best = choose_in_two_stages(trials, mean_labels(Y)) if grid == "paper" else choose_best(trials)
+    return TuningResult(
+        judge.name,
+        trials,
+        best,
+        sum(run.n_done for run in runs),
+        total,
+        sum(run.search_seconds for run in runs),
+        sum(run.vote_seconds for run in runs),
+    )
+
+
+class _Run:
+    """All settings on one fold, block by block."""
+
+    def __init__(
+        self,
+        X: sp.csr_array,
+        Y: sp.csr_array,
+        fold: Fold,
+        settings: list[Setting],
+        k: int,
+        backend: str,
+        n_jobs: int,
+    ) -> None:
+        self._X, self._Y, self.fold, self._k = X, Y, fold, k
+        self._settings, self._machine = settings, (backend, n_jobs)
+        self._labels = np.empty((len(settings), fold.test.size, k), np.int32)
+        self.n_done = 0
+        self.search_seconds = self.vote_seconds = 0.0
+        self._clf: SWNNClassifier | None = None
+
+    def blocks(self) -> Iterator[int]:
+        """Try all settings on one block after the other; yields their numbers of rows."""
+        backend, n_jobs = self._machine
+        self._clf = SWNNClassifier(backend=backend, n_jobs=n_jobs)
+        self._clf.fit(self._X[self.fold.train], self._Y[self.fold.train])
+        for start, stop in pairwise([*range(0, self.fold.test.size, _BLOCK), self.fold.test.size]):
+            self._ask(self._clf, start, stop)
+            self.n_done = stop
+            yield stop - start
+
+    def _ask(self, clf: SWNNClassifier, start: int, stop: int) -> None:
+        block = self._X[self.fold.test[start:stop]]
+        queries, index = clf._queries(block), clf.index_
+        for beta in sorted({setting.beta for setting in self._settings}):
+            mine = [(i, s) for i, s in enumerate(self._settings) if s.beta == beta]
+            largest = max(setting.n_neighbors for _, setting in mine)
+            began = time.perf_counter()
+            ids, sims = clf.model_.search(queries, largest, beta)
+            found = time.perf_counter()
+            for i, (S, alpha, _) in mine:
+                first = Neighbours(ids[:, :S], sims[:, :S])
+                ranked = index.rank_found(first, clf.labels_, alpha, self._k)
+                self._labels[i, start:stop] = index.like(block, ranked.labels)[0]
+            self.search_seconds += found - began
+            self.vote_seconds += time.perf_counter() - found
+
+    def forget(self) -> None:
+        """Let the index go; the rankings stay."""
+        self._clf = None
+
+    def scores(self, metric: Metric) -> list[float]:
+        """Score of each setting over the rows done."""
+        measure = metric.measure(self._Y[self.fold.train])
+        truth = self._Y[self.fold.test[: self.n_done]]
+        return [measure(truth, labels[: self.n_done]) for labels in self._labels]
+
+
+def _ask_all(runs: list[_Run], total: int, progress: Callable[[int, int], None] | None) -> None:
+    done = 0
+    for run in runs:
+        for rows in run.blocks():
+            done += rows
+            if progress is not None:
+                progress(done, total)
+        run.forget()
+
+
+def _settings(grid: Any, Y: Any) -> list[Setting]:
+    if grid == "paper":
+        return paper_grid(Y)
+    if grid == "wide":
+        return wide_grid(Y)
+    settings = [Setting(int(S), float(alpha), float(beta)) for S, alpha, beta in grid]
+    if not settings:
+        raise ValueError("the grid has no setting")
+    for setting in settings:
+        SWNNClassifier(*setting)._check_params()
+    return settings
+
+
+def _trials(settings: list[Setting], runs: list[_Run], metric: Metric) -> tuple[Trial, ...]:
+    begun = [run for run in runs if run.n_done]
+    scores = np.asarray([run.scores(metric) for run in begun])
+    shares = np.asarray([run.n_done for run in begun]) / sum(run.n_done for run in begun)
+    means = shares @ scores
+    spreads = scores.std(axis=0)
+    return tuple(map(Trial, settings, means.tolist(), spreads.tolist()))
