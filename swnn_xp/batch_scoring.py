@@ -39,6 +39,8 @@ class Job:
     strict: bool = False
     header: str = ""
     """First line of the output."""
+    model: str = ""
+    """What tells the model from others of its shape, such as a digest of its manifest."""
 
 
 class Progress(NamedTuple):
@@ -162,7 +164,7 @@ def _identity(clf: SWNNClassifier, job: Job) -> dict[str, Any]:
         "k": job.k,
         "rows": job.rows,
         "strict": job.strict,
-        "model": [clf.index_.n_rows, clf.n_features_in_, clf.n_labels_],
+        "model": [job.model, clf.index_.n_rows, clf.n_features_in_, clf.n_labels_],
         "params": [int(clf.n_neighbors), float(clf.alpha), float(clf.beta)],
     }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
@@ -12,6 +11,7 @@ import scipy.sparse as sp
 from array_api_compat import array_namespace, device
 
 from swnn_xp._checks import check_count, check_exponent, check_names, check_width
+from swnn_xp._estimator import Estimator, NotFittedError
 from swnn_xp._names import known_names, more_row_names
 from swnn_xp._sparse import label_rows
 from swnn_xp._types import LabelRows, Neighbours, Ranking, UnitRows
@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 GIGABYTE = 10**9
 
 
-class NotFittedError(ValueError, AttributeError):
-    """The classifier has seen no training rows yet."""
-
-
-class SWNNClassifier:
+class SWNNClassifier(Estimator):
     """Multi-label classifier by Sparse Weighted Nearest Neighbours.
 
     The ``n_neighbors`` most similar training rows, by ``Jaccard**beta * cosine``, vote for their
@@ -345,37 +341,6 @@ class SWNNClassifier:
         from swnn_xp.model_io import load_model
 
         return load_model(cls, path, mmap=mmap, verify=verify, **params)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, as scikit-learn asks for."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters; those that concern voting and ranking need no new `fit`."""
-        known = self.get_params()
-        for name, value in params.items():
-            if name not in known:
-                raise ValueError(f"no parameter {name!r}; there are {', '.join(known)}")
-            setattr(self, name, value)
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        """Describe the classifier to scikit-learn (only called by scikit-learn itself)."""
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True, multi_output=True, single_output=False),
-            classifier_tags=ClassifierTags(multi_class=False, multi_label=True),
-            input_tags=InputTags(sparse=True),
-        )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
-
-    def __repr__(self) -> str:
-        params = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        return f"{type(self).__name__}({params})"
 
     def _queries(self, X: Any) -> UnitRows:
         rows = self.index_.queries(X)

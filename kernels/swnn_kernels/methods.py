@@ -7,7 +7,6 @@ from swnn_kernels.prepare import LONGEST_QUERY
 from swnn_kernels.reference import PACK
 
 METHODS = ("auto", "reference", "pruned")
-_SMALL = 1_000_000  # non-zeros; a plain loop over so few is quick, and compiles in seconds
 _FEW = 20  # with more than every 20th row as neighbour there is little to prune
 
 
@@ -21,5 +20,5 @@ def is_pruned(index: InvertedIndex, method: str, n_neighbors: int, longest: int)
     fits = longest <= LONGEST_QUERY and (longest < PACK or index.largest_row < PACK)
     if method == "auto":
         few = n_neighbors * _FEW <= index.n_rows or not index.frequent.size
-        return fits and few and index.nnz > _SMALL
+        return fits and few
     return fits and method == "pruned"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import io
 import sys
 import time
@@ -61,7 +62,9 @@ def run(args: argparse.Namespace) -> None:
         return text.getvalue()
 
     header = "row\trank\tlabel\tscore\n" if as_tsv else ""
-    job = Job(args.files[0], args.output, args.k, args.rows, args.strict, header)
+    # The manifest holds the checksum of every array, so its digest stands for the model.
+    model = hashlib.sha256((args.model / "manifest.json").read_bytes()).hexdigest()
+    job = Job(args.files[0], args.output, args.k, args.rows, args.strict, header, model)
     report = _Report()
     total = score_file(clf, job, lines, report)
     report.end(total)

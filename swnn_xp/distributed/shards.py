@@ -22,6 +22,10 @@ from swnn_xp.live import Model
 
 Params = Mapping[str, Any]
 
+# Rough sizes: asking an index on a GPU for its arrays would copy them.
+_ENTRY_BYTES, _LABEL_BYTES = 10, 8
+_PATH_BYTES = 1000  # opening a folder elsewhere moves nothing but its name
+
 
 class ShardError(ValueError):
     """A shard can't be made (again), so there is no answer at all."""
@@ -33,8 +37,10 @@ class Shard:
     It travels between workers as its rows, or as the folder that it was opened from.
     """
 
-    def __init__(self, clf: SWNNClassifier, first: int, stored: StoredShard | None = None) -> None:
-        self.clf, self.first, self._stored = clf, first, stored
+    def __init__(
+        self, clf: SWNNClassifier, first: int, size: int, stored: StoredShard | None = None
+    ) -> None:
+        self.clf, self.first, self._size, self._stored = clf, first, size, stored
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._stored is not None:
@@ -43,12 +49,7 @@ class Shard:
         return _indexed, (self.clf.get_params(), model.index.rows(), model.labels, self.first)
 
     def __sizeof__(self) -> int:
-        # What Dask weighs a move with: opening a folder elsewhere moves nothing.
-        if self._stored is not None:
-            return 1000
-        model = self.clf.model_
-        arrays = [*model.index.arrays().values(), *model.labels[:2]]
-        return sum(int(array.nbytes) for array in arrays)
+        return self._size  # what Dask weighs a move with
 
 
 class Recipe(Protocol):
@@ -62,8 +63,8 @@ class Recipe(Protocol):
     def n_rows(self) -> int:
         """Number of rows."""
 
-    def fitted(self, params: Params) -> SWNNClassifier:
-        """Make the classifier over the shard's rows."""
+    def shard(self, params: Params) -> Shard:
+        """Make the shard."""
 
     def __str__(self) -> str:
         """Name the shard in an error."""
@@ -82,9 +83,9 @@ class MatrixShard:
         """Number of rows."""
         return int(self.X.shape[0])
 
-    def fitted(self, params: Params) -> SWNNClassifier:
+    def shard(self, params: Params) -> Shard:
         """Index the rows."""
-        return SWNNClassifier(**params).fit(self.X, self.Y)
+        return _fitted(self.X, self.Y, self.first, params)
 
     def __str__(self) -> str:
         return f"rows {self.first} to {self.first + self.n_rows - 1}"
@@ -104,11 +105,10 @@ class FileShard:
         """Number of rows."""
         return sum(piece.n_rows for piece in self.pieces)
 
-    def fitted(self, params: Params) -> SWNNClassifier:
+    def shard(self, params: Params) -> Shard:
         """Read and index the rows."""
-        return SWNNClassifier(**params).fit(
-            *read_pieces(self.pieces, self.n_features, self.n_labels)
-        )
+        X, Y = read_pieces(self.pieces, self.n_features, self.n_labels)
+        return _fitted(X, Y, self.first, params)
 
     def __str__(self) -> str:
         return ", ".join(str(piece) for piece in self.pieces)
@@ -124,11 +124,11 @@ class StoredShard:
     n_rows: int
     first: int = 0
 
-    def fitted(self, params: Params) -> SWNNClassifier:
+    def shard(self, params: Params) -> Shard:
         """Open the model."""
         if manifest_checksum(self.path) != self.manifest:
             raise ValueError("the model has been replaced since")
-        return SWNNClassifier.load(self.path, **params)
+        return Shard(SWNNClassifier.load(self.path, **params), self.first, _PATH_BYTES, self)
 
     def __str__(self) -> str:
         return self.path
@@ -142,10 +142,13 @@ def manifest_checksum(path: str | os.PathLike[str]) -> str:
 def make_shard(recipe: Recipe, params: Params) -> Shard:
     """Follow a recipe; runs on a worker, again if the worker dies."""
     try:
-        clf = recipe.fitted(params)
+        return recipe.shard(params)
     except (OSError, ValueError, ImportError) as error:
         raise ShardError(f"the shard of {recipe} can't be made: {error}") from error
-    return Shard(clf, recipe.first, recipe if isinstance(recipe, StoredShard) else None)
+
+
+def _fitted(X: Any, Y: Any, first: int, params: Params) -> Shard:
+    return Shard(SWNNClassifier(**params).fit(X, Y), first, _size(X.nnz, Y.nnz))
 
 
 def _indexed(params: Params, rows: UnitRows, labels: LabelRows, first: int) -> Shard:
@@ -153,4 +156,8 @@ def _indexed(params: Params, rows: UnitRows, labels: LabelRows, first: int) -> S
     index = resolve(clf.backend).load().build(rows, **clf._options())
     clf.n_features_in_ = rows.n_features
     clf.model_ = Model(index, labels, next_id=rows.n_rows)
-    return Shard(clf, first)
+    return Shard(clf, first, _size(rows.indices.size, labels.indices.size))
+
+
+def _size(n_entries: int, n_labels: int) -> int:
+    return _ENTRY_BYTES * n_entries + _LABEL_BYTES * n_labels

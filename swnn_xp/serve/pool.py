@@ -23,9 +23,9 @@ class _Job(NamedTuple):
 class Pool:
     """Runs jobs for the event loop, at most ``threads`` at a time; refuses them when too many wait.
 
-    With one thread, short jobs run in the event loop itself: they could not run beside it anyway,
-    and handing a job to another thread and back costs as much as a fast answer does. They are
-    counted and refused like the others. All counting happens in the event loop.
+    With one thread, short jobs run in the event loop itself, which saves handing them to another
+    thread and back: there is no second thread that they could keep busy. They are counted and
+    refused like the others. All counting happens in the event loop.
     """
 
     def __init__(self, threads: int, queue: int, seconds: float) -> None:

@@ -1,7 +1,7 @@
 """The route that is asked most, as a plain ASGI application.
 
-FastAPI's handling of a request and its body takes longer than the whole answer does on a fast
-model, so that this route does without. Its document is made from the same types (`openapi.py`).
+It does without FastAPI's handling of requests and bodies, which costs time that the answer does
+not need. Its document is made from the same types that check the body (`openapi.py`).
 """
 
 from __future__ import annotations

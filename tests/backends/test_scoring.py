@@ -1,6 +1,7 @@
 """Scoring a file in blocks: the same lines as in one go, also when it was stopped on the way."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -81,6 +82,8 @@ def test_another_job_is_not_continued(clf, job):
 
     with pytest.raises(Stop):
         score_file(clf, job, lines, stop)
+    with pytest.raises(ValueError, match="belongs to another job"):
+        score_file(clf, replace(job, model="another"), lines)
     other = SWNNClassifier(8, backend="numpy").fit(X, Y)
     with pytest.raises(ValueError, match="belongs to another job"):
         score_file(other, job, lines)

@@ -64,7 +64,8 @@ def open_page(url, profile):
         try:
             until = time.monotonic() + 60
             while not (port_file.exists() and port_file.read_text().count("\n")):
-                assert time.monotonic() < until and browser.poll() is None, "no browser"
+                assert browser.poll() is None, "the browser has ended"
+                assert time.monotonic() < until, "the browser does not start"
                 time.sleep(0.05)
             port = port_file.read_text().split("\n")[0]
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=60) as listed:

@@ -11,8 +11,8 @@ from swnn_xp.serve import Limits, Service, create_app
 
 from .conftest import TOKEN, make_model
 
-EXAMPLES = int(os.environ.get("SWNN_EXAMPLES", "100"))
-# JSON Schema can't say that there are as many values as indices, so that not all it allows is right.
+EXAMPLES = int(os.environ.get("SWNN_EXAMPLES", "60"))
+# JSON Schema can't say that there are as many values as indices: not all that it allows is right.
 checks.load_all_checks()
 EXCLUDED = [checks.CHECKS.get_one("positive_data_acceptance")]
 

@@ -96,13 +96,15 @@ def test_swapping_the_model_drops_nothing(run, tmp_path, how):
     askers = [threading.Thread(target=ask) for _ in range(4)]
     for asker in askers:
         asker.start()
+    while not seen:
+        time.sleep(0.01)
     second, _ = make_model(tmp_path / "model", seed=1)
     if how == "signal":
         served.process.send_signal(signal.SIGHUP)
     else:
         authorization = f"Bearer {TOKEN}".encode().decode("latin-1")
         assert served.post("/v1/reload", b"", Authorization=authorization)[0] == 200
-    while not seen or seen[-1][1].get("model") != 2:
+    while seen[-1][1].get("model") != 2:
         time.sleep(0.01)
     stop.set()
     for asker in askers:

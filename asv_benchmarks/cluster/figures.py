@@ -1,0 +1,105 @@
+"""What a shard costs: the figures behind the paper exercise in docs/cluster.md.
+
+    python asv_benchmarks/cluster/figures.py ../shared/data/eurlex57k
+
+CPU times on one thread, best of several; bytes are those of pickled messages, as Dask sends them.
+"""
+
+import pickle
+import sys
+import time
+from pathlib import Path
+
+from scipy.sparse import csr_array
+
+from swnn_xp import SWNNClassifier, read_xmc
+from swnn_xp._types import Neighbours
+from swnn_xp.distributed import ShardedClassifier, connect
+from swnn_xp.distributed.shards import MatrixShard, make_shard
+from swnn_xp.distributed.tasks import labels_of_winners, search_shard, vote_of_winners
+from swnn_xp.search import merge
+
+BLOCK = 1024
+ALPHA, K, BUDGET = 1.0, 5, 10**9
+
+
+def main() -> None:
+    data = Path(sys.argv[1])
+    if not data.is_dir():
+        sys.exit(f"left out: no data at {data}")
+    X, Y = read_xmc(data / "train.txt.xz")
+    queries, _ = read_xmc(data / "test.txt.xz")
+    block = queries[:BLOCK]
+    half = X.shape[0] // 2
+    params = SWNNClassifier().get_params()
+    recipes = [MatrixShard(X[:half], Y[:half], 0), MatrixShard(X[half:], Y[half:], half)]
+    shards = [make_shard(recipe, params) for recipe in recipes]
+    wanted = params["n_neighbors"]
+    found = [search_shard(shard, block, wanted) for shard in shards]
+    merged = merge(*found, wanted)
+    known = [labels_of_winners(shard, merged) for shard in shards]
+
+    model = shards[0].clf.model_
+    size = sum(a.nbytes for a in [*model.index.arrays().values(), *model.labels[:2]])
+    say("rows of a shard", half)
+    say("non-zeros a row", X.nnz / X.shape[0])
+    say("index, bytes a non-zero", size / X[:half].nnz)
+    say("index, bytes a row", size / half)
+    say("build, us a row", 1e6 * cpu(lambda: make_shard(recipes[0], params), 1) / half)
+    say("search, ms a query", 1e3 * cpu(lambda: search_shard(shards[0], block, wanted)) / BLOCK)
+    for part in (4, 2, 1):
+        rows = X.shape[0] // part
+        clf = SWNNClassifier().fit(X[:rows], Y[:rows])
+        seconds = cpu(lambda clf=clf: clf.kneighbors(block)) / BLOCK
+        say(f"search over {rows:,} rows, ns a row", 1e9 * seconds / rows)
+    say("merge of two, us a query", 1e6 * cpu(lambda: merge(*found, wanted)) / BLOCK)
+    say("labels, us a query", 1e6 * cpu(lambda: labels_of_winners(shards[0], merged)) / BLOCK)
+    vote = cpu(lambda: vote_of_winners(merged, known, ALPHA, K, BUDGET))
+    say("vote, us a query", 1e6 * vote / BLOCK)
+    say("query, bytes", pickled(block) / BLOCK)
+    say("top-S list, bytes a query", pickled(Neighbours(*found[0])) / BLOCK)
+    say("labels of winners, bytes a query", sum(map(pickled, known)) / BLOCK)
+    with connect("local:2") as client:
+        say("Dask, ms of the scheduler's CPU a task", 1e3 * scheduling(client))
+        say("Dask, ms for one row on two shards", 1e3 * round_trip(client))
+
+
+def scheduling(client, tasks: int = 500) -> float:
+    """CPU time of this process, which runs client and scheduler, for a task that does nothing."""
+
+    def work():
+        client.gather([client.submit(abs, -i, pure=False) for i in range(tasks)])
+
+    return cpu(work) / tasks
+
+
+def round_trip(client) -> float:
+    """Wall time of the smallest question, the best of many: what Dask adds to every block."""
+    clf = ShardedClassifier.from_matrices(client, [[1, 0], [0, 1]], [[1], [1]], n_shards=2).wait()
+    best = float("inf")
+    for _ in range(50):
+        started = time.perf_counter()
+        clf.rank_block(csr_array([[1, 1]]), 1).result()
+        best = min(best, time.perf_counter() - started)
+    return best
+
+
+def cpu(work, turns: int = 5) -> float:
+    best = float("inf")
+    for _ in range(turns):
+        started = time.process_time()
+        work()
+        best = min(best, time.process_time() - started)
+    return best
+
+
+def pickled(thing) -> int:
+    return len(pickle.dumps(thing, protocol=5))
+
+
+def say(what: str, figure: float) -> None:
+    print(f"{what:<42}{figure:>12,.2f}")
+
+
+if __name__ == "__main__":
+    main()
