@@ -54,18 +54,19 @@ def main():
     parser.add_argument("--cpu-seconds", type=int, default=600, help="limit for a peer and a set")
     parser.add_argument("--json", type=Path, help="keep the figures in this file; joined if there")
     parser.add_argument("--write", action="store_true", help="write docs/peers.md and its plots")
+    parser.add_argument("--measured", action="store_true", help="measure nothing, use --json")
     arguments = parser.parse_args()
     kept = {}
     if arguments.json and arguments.json.exists():
         results = json.loads(arguments.json.read_text())
         kept = {(result["dataset"], result["peer"]): result for result in results}
-    for dataset in arguments.datasets:
+    for dataset in [] if arguments.measured else arguments.datasets:
         for name in arguments.only:
             kept[dataset, name] = result = run_peer(name, dataset, arguments)
             print(f"{dataset} {name}: {result.get('failed', 'done')}", file=sys.stderr, flush=True)
             if arguments.json:
                 arguments.json.write_text(json.dumps(list(kept.values()), indent=1) + "\n")
-    results = list(kept.values())
+    results = sorted(kept.values(), key=lambda result: ALL.index(result["peer"]))
     print(heading(arguments))
     for dataset in dict.fromkeys(result["dataset"] for result in results):
         for kind in ("retrieval", "classifier"):

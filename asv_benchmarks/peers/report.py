@@ -87,16 +87,21 @@ def _panel(axis, results, quality, title, label):
     latency = [result["ms_per_query"] for result in results]
     colours = ["tab:red" if r["title"].startswith("swnn") else "tab:blue" for r in results]
     axis.scatter(latency, quality, c=colours, zorder=3)
-    for result, x, y in zip(results, latency, quality, strict=True):
-        axis.annotate(
-            result["title"], (x, y), xytext=(2, 5), textcoords="offset points",
-            rotation=60, rotation_mode="anchor", fontsize=8,
-        )  # fmt: skip
-    axis.set(xscale="log", xlabel="CPU ms a query, one thread", ylabel=label, title=title)
     low, high = min(quality, default=0), max(quality, default=1)
     room = max(high - low, 1.0)
+    step = (max(latency, default=1) / min(latency, default=1)) ** 0.035
+    last = 0.0, 0.0
+    for x, y, result in sorted(zip(latency, quality, results, strict=True), key=lambda p: p[:2]):
+        # Names of points that nearly coincide stand side by side.
+        at = max(x, last[0] * step) if abs(y - last[1]) < room / 5 else x
+        axis.annotate(
+            result["title"], (at, y), xytext=(2, 5), textcoords="offset points",
+            rotation=60, rotation_mode="anchor", fontsize=8,
+        )  # fmt: skip
+        last = at, y
+    axis.set(xscale="log", xlabel="CPU ms a query, one thread", ylabel=label, title=title)
     axis.set_xlim(min(latency, default=1) / 1.5, max(latency, default=1) * 3)
-    axis.set_yticks([tick for tick in axis.get_yticks() if low - room < tick <= 100])
+    axis.set_yticks([tick for tick in axis.get_yticks() if low - room < tick < 100.001])
     axis.set_ylim(low - 0.15 * room, high + 0.9 * room)  # names need room above
     axis.xaxis.set_minor_formatter("")  # labels of minor ticks run into each other
     axis.grid(alpha=0.3)

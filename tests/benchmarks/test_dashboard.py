@@ -45,13 +45,19 @@ def results(tmp_path_factory):
     shutil.copytree(ASV / "results", folder / "results")
     config = json.loads((ASV / "asv.conf.json").read_text())
     (folder / "asv.conf.json").write_text(json.dumps(config | {"repo": "."}))
+    commit = ["git", *identity, "commit", "-q", "--allow-empty", "-m"]
+    run(*commit, "start", cwd=folder)
+    start = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=folder, text=True).strip()
     for path in sorted((folder / "results").glob("*/*-existing-*.json")):
-        run("git", *identity, "commit", "-q", "--allow-empty", "-m", path.name, cwd=folder)
+        run(*commit, path.name, cwd=folder)
         head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=folder, text=True).strip()
         result = json.loads(path.read_text())
         moved = path.with_name(f"{head[:8]}-{path.name.split('-', 1)[1]}")
         moved.write_text(json.dumps(result | {"commit_hash": head}))
         path.unlink()
+    # The results' commits become second parents, as after a merge by fast-forward.
+    run("git", "checkout", "-q", "-b", "other", start, cwd=folder)
+    run("git", *identity, "merge", "-q", "--no-ff", "-m", "merge", "-", cwd=folder)
     return folder
 
 

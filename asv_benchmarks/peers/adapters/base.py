@@ -35,17 +35,31 @@ class Peer:
         return row
 
     def ask_one(self, query):
+        raise NotImplementedError
+
+    def ready_many(self, rows):
+        """Many queries; here for a library that has no call for many."""
+        return [self.ready_one(rows[i : i + 1]) for i in range(rows.shape[0])]
+
+    def ask_many(self, queries):
+        answers = [self.ask_one(query) for query in queries]
+        return tuple(np.concatenate(parts) for parts in zip(*answers, strict=True))
+
+
+class BatchPeer(Peer):
+    """A library that takes matrices: one query is a matrix of one row."""
+
+    def ask_one(self, query):
         return self.ask_many(query)
 
     def ready_many(self, rows):
         return rows
 
+    def ready_one(self, row):
+        return self.ready_many(row)
+
     def ask_many(self, queries):
-        """Answer many queries in one call, or in a loop where the library has no such call."""
-        answers = [
-            self.ask_one(self.ready_one(queries[i : i + 1])) for i in range(queries.shape[0])
-        ]
-        return tuple(np.concatenate(parts) for parts in zip(*answers, strict=True))
+        raise NotImplementedError
 
 
 def padded(ids, scores, n_answers):

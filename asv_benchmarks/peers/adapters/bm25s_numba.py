@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .base import Peer as Base
+from .base import BatchPeer as Base
 
 
 class Peer(Base):
@@ -29,8 +29,6 @@ class Peer(Base):
 
     def ready_many(self, rows):
         return rows.indices.astype(np.int32), rows.indptr.astype(np.int64)
-
-    ready_one = ready_many
 
     def ask_many(self, queries):
         scores, ids = self.retrieve(

@@ -7,7 +7,7 @@ import tempfile
 import numpy as np
 import scipy.sparse as sp
 
-from .base import Peer as Base
+from .base import BatchPeer as Base
 from .base import padded
 
 
@@ -30,8 +30,6 @@ class Peer(Base):
 
     def ready_many(self, rows):
         return sp.csr_matrix(rows)
-
-    ready_one = ready_many
 
     def ask_many(self, queries):
         found = self.model.predict_proba(queries, top_k=self.k)

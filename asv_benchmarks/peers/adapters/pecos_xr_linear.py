@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from .base import Peer as Base
+from .base import BatchPeer as Base
 from .base import sorted_rows
 
 
@@ -28,8 +28,6 @@ class Peer(Base):
 
     def ready_many(self, rows):
         return sp.csr_matrix(rows, dtype=np.float32)
-
-    ready_one = ready_many
 
     def ask_many(self, queries):
         return sorted_rows(self.model.predict(queries, only_topk=self.k, threads=1), self.k)

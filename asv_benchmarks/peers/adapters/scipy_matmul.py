@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .base import Peer as Base
+from .base import BatchPeer as Base
 
 
 class Peer(Base):

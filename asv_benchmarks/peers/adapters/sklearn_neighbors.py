@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Peer as Base
+from .base import BatchPeer as Base
 
 
 class Peer(Base):

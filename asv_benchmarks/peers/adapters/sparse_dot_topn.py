@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Peer as Base
+from .base import BatchPeer as Base
 from .base import sorted_rows
 
 
@@ -22,8 +22,6 @@ class Peer(Base):
         import scipy.sparse as sp
 
         return sp.csr_matrix(rows)
-
-    ready_one = ready_many
 
     def ask_many(self, queries):
         from sparse_dot_topn import sp_matmul_topn

@@ -27,5 +27,8 @@ class Peer(Base):
         best = self.session.predict_one(*query, k=self.k)
         return best.labels[None], best.scores[None]
 
+    def ready_many(self, rows):
+        return rows
+
     def ask_many(self, queries):
         return tuple(self.clf.predict_topk(queries, k=self.k))
