@@ -115,7 +115,7 @@ def write_page(results, arguments, docs):
         for kind, title in (("retrieval", "neighbours"), ("classifier", "classifiers")):
             rows = [r for r in results if r["dataset"] == name and r["kind"] == kind]
             if rows:
-                parts.append(f"### {name}: {title}\n\n{table(rows)}")
+                parts.append(f"## {name}: {title}\n\n{table(rows)}")
     page = docs / "peers.md"
     before, rest = page.read_text().split(BEGIN)
     after = rest.split(END)[1]
