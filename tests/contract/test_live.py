@@ -115,7 +115,7 @@ def test_partial_fit_first(classifier):
 
 
 def test_readers_always_see_one_state(classifier):
-    """Each state holds copies of one row with one label: a mixture would show."""
+    """State s holds s + 1 copies of one row with label s: a mixture would show."""
     x, n_states = np.ones((1, 2)), 12
     clf = classifier(n_neighbors=50, alpha=0.0).fit(x, [[1] + [0] * n_states])
     seen, stop = [], threading.Event()
@@ -133,9 +133,9 @@ def test_readers_always_see_one_state(classifier):
         row = [0] * (n_states + 1)
         row[state] = 1
         first = clf.model_.next_id
-        clf.partial_fit(np.tile(x, (state, 1)), [row] * state)
+        clf.partial_fit(np.tile(x, (state + 1, 1)), [row] * (state + 1))
         clf.remove(before)
-        before = list(range(first, first + state))
+        before = list(range(first, first + state + 1))
         if state % 3 == 0:
             clf.compact()
     stop.set()
@@ -144,5 +144,5 @@ def test_readers_always_see_one_state(classifier):
     assert seen
     for best, score, second in seen:
         both = second >= 0  # between append and remove, two labels are there
-        assert score == max(best, 1)
+        assert score == best + 1
         assert not both or second == best - 1
