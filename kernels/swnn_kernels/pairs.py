@@ -11,15 +11,15 @@ import numpy as np
 from swnn_kernels.cache import inline
 
 LOW_BITS = 8
-LARGEST_LOW = 2**LOW_BITS
-"""Lower parts lie in 0..256: 256 only in a unit of 2**23, whose upper part would not fit."""
+LARGEST_LOW = 2**LOW_BITS - 1
+"""Largest lower part."""
 _NUMBER = np.int64(0xFFFF)
 
 
 @inline
 def high_of(unit):  # type: ignore[no-untyped-def]
-    """Upper part of a unit: 16 bits with sign."""
-    return min(np.int64(unit) >> LOW_BITS, np.int64(32767))
+    """Upper part of a unit below 2**23: 16 bits with sign."""
+    return np.int64(unit) >> LOW_BITS
 
 
 @inline
@@ -31,7 +31,7 @@ def make_pair(number, unit):  # type: ignore[no-untyped-def]
 @inline
 def low_of(unit):  # type: ignore[no-untyped-def]
     """Lower part of a unit."""
-    return np.uint16(np.int64(unit) - (high_of(unit) << LOW_BITS))
+    return np.uint8(np.int64(unit) & LARGEST_LOW)
 
 
 @inline

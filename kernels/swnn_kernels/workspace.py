@@ -89,20 +89,21 @@ def make_scratch(index: InvertedIndex, longest: int) -> Scratch:
     def integers(size: int) -> np.ndarray:
         return np.zeros(size, dtype=np.int64)
 
-    room = longest // 4 + 32
+    room = longest // 3 + 64  # an eighth of the bitmaps, themselves carries included
     return Scratch(
         table=np.zeros(index.frequent.size, dtype=np.int32),
         positive=integers(1),
+        reach=np.zeros(1),
         member=np.zeros(index.frequent.size, dtype=np.uint8),
         rare=integers(longest + 1),
         rare_ends=integers(longest + 1),
         rare_weights=integers(longest + 1),
         numbers=integers(longest),
-        weights=integers(longest),
         count_offsets=integers(longest),
         count_starts=integers(PLANES + 1),
-        mass_offsets=integers(longest * SIGNIFICANT),
-        mass_starts=integers(PLANES + 1),
+        weights=integers(2 * longest),
+        weight_offsets=integers(2 * longest * SIGNIFICANT),
+        weight_starts=integers(PLANES + 1),
         cursors=integers(PLANES),
         planes=np.zeros(PLANES * STEP_WORDS, dtype=np.uint64),
         queue=np.zeros(4 * room * STEP_WORDS, dtype=np.uint64),
