@@ -82,18 +82,21 @@ def store_uppers(split, work, sums, at, row, local, size, step, wide, power, upp
 
 @inline
 def upper_of_row(split, sums, at, row, acc, size, step, beta):  # type: ignore[no-untyped-def]
-    """Bound of one row in float64, with the true beta, and its overlap; 0 if it shares nothing."""
+    """Bound of one row in float64, with the true beta, its overlap and sum of weights.
+
+    The bound is 0 if the row shares nothing with the query.
+    """
     weight = np.int64(sums[2 * CHUNK + at]) + 256 * np.int64(sums[3 * CHUNK + at])
     upper = weight * np.float64(step) * half_to_float(split.scales[row])
     upper += np.float64(acc >> 16) * COS_SCALE
     if (weight == 0 and acc == 0) or upper <= 0.0:
-        return 0.0, np.int64(0)
+        return 0.0, np.int64(0), weight
     if beta == 0.0:  # overlaps were not counted, and nothing depends on them
-        return upper, np.int64(1)
+        return upper, np.int64(1), weight
     overlap = np.int64(sums[at]) + 256 * np.int64(sums[CHUNK + at]) + (acc & 0xFFFF)
     ratio = np.float64(overlap) / np.float64(max(1, size + split.row_sizes[row] - overlap))
     if beta == 1.0:
         upper *= ratio
     else:
         upper *= ratio**beta
-    return upper, overlap
+    return upper, overlap, weight

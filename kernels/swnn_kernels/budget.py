@@ -75,6 +75,7 @@ def budget_search(  # type: ignore[no-untyped-def]
             scratch.rows[pending] = row
             scratch.overlaps[pending] = -1
             scratch.accs[pending] = acc
+            scratch.weights_of[pending] = -1
             scratch.bounds[pending] = np.float32(np.inf)
             pending += 1
     for i in range(pending):

@@ -15,6 +15,7 @@ from swnn_kernels.completion import (
     nth_largest,
     threshold,
 )
+from swnn_kernels.fixed_point import COS_SCALE
 from swnn_kernels.prepare import plan_sums
 from swnn_kernels.vectors import at_least, larger, load_floats, prefetch, splat, store_floats
 
@@ -67,12 +68,15 @@ def _keep(  # type: ignore[no-untyped-def]
         return pending
     prefetch(split.ends, row)
     acc = work.acc[local]
-    upper, overlap = upper_of_row(split, scratch.sums, at, row, acc, size, weight_step, beta)
+    upper, overlap, weight = upper_of_row(
+        split, scratch.sums, at, row, acc, size, weight_step, beta
+    )
     if overlap == 0 or upper < theta:
         return pending
     scratch.rows[pending] = row
     scratch.overlaps[pending] = overlap
     scratch.accs[pending] = acc
+    scratch.weights_of[pending] = weight
     scratch.bounds[pending] = np.float32(upper * (1.0 + 2.0**-16))
     return pending + 1
 
@@ -141,6 +145,26 @@ def _first_theta(split, work, scratch, limit, size, n_neighbors, beta, weight_st
 
 
 @inline
+def _bound_rows(split, work, scratch, base, first, size, weight_step, theta, storing, wide, power):  # type: ignore[no-untyped-def]
+    """Bound a step's rows: store the bounds, or in masks which rows pass.
+
+    Nothing but vectors in these loops: what is done with the rows that pass waits until after.
+    """
+    if storing:
+        for row in range(base, base + STEP_ROWS, LANES):
+            store_uppers(
+                split, work, scratch.sums, row, row, row - first, size, weight_step, wide, power,
+                scratch.uppers,
+            )  # fmt: skip
+    else:
+        for at in range(0, STEP_ROWS, LANES):
+            scratch.masks[np.uint64(at >> 3)] = passing(
+                split, work, scratch.sums, at, base + at, base + at - first, size, weight_step,
+                wide, power, theta,
+            )  # fmt: skip
+
+
+@inline
 def _step(  # type: ignore[no-untyped-def]
     split,
     work,
@@ -158,25 +182,26 @@ def _step(  # type: ignore[no-untyped-def]
 ):
     """Bound the rows of a step and store the bounds, or keep the rows that pass; the pending."""
     base = step * STEP_ROWS
-    start = base if storing else 0
-    _sum_step(split, scratch, step, start, planes[0], planes[1])
-    power = min(2, int(beta))
-    wide = planes[0] > 8
-    for at in range(0, STEP_ROWS, LANES):
-        row = base + at
-        if storing:
-            store_uppers(
-                split, work, scratch.sums, row, row, row, size, weight_step, wide, power,
-                scratch.uppers,
-            )  # fmt: skip
-            continue
-        mask = passing(
-            split, work, scratch.sums, at, row, row - first, size, weight_step, wide, power, theta
-        )
+    _sum_step(split, scratch, step, base if storing else 0, planes[0], planes[1])
+    # Each call is compiled for its constants.
+    common = split, work, scratch, base, first, size, weight_step, theta, storing
+    if planes[0] > 8:
+        _bound_rows(*common, True, min(2, int(beta)))
+    elif beta < 1.0:
+        _bound_rows(*common, False, 0)
+    elif beta < 2.0:
+        _bound_rows(*common, False, 1)
+    else:
+        _bound_rows(*common, False, 2)
+    if storing:
+        return pending
+    for i in range(STEP_ROWS // LANES):
+        mask = scratch.masks[i]
         if mask:
+            at = i * LANES
             pending = _keep_lanes(
-                split, work, scratch, pending, mask, at, row, row - first, size, weight_step, beta,
-                theta, dead,
+                split, work, scratch, pending, mask, at, base + at, base + at - first, size,
+                weight_step, beta, theta, dead,
             )  # fmt: skip
     return pending
 
@@ -191,9 +216,10 @@ def dense_search(  # type: ignore[no-untyped-def]
     bounds are stored, to find such a value by completing its best rows.
     """
     n_rows = split.ends.size - 1
-    count_planes, weight_planes, step64 = plan_sums(split, scratch, plan[1], beta)
+    count_planes, weight_planes, step64 = plan_sums(split, scratch, plan[1], n_neighbors, beta)
     if beta == 0.0:
         count_planes = 0  # nothing depends on the overlaps
+    scratch.weight_step[0] = step64 * (1.0 / COS_SCALE)
     weight_step = np.float32(step64 * (1.0 + 2.0**-20))
     scratch.sums[: 2 * CHUNK] = 0
     scratch.tally[1] += scratch.weight_starts[PLANES] + plan[1]

@@ -9,6 +9,7 @@ import numpy as np
 
 from swnn_kernels import layout, levels
 from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS
+from swnn_kernels.forward import SIZES
 from swnn_kernels.records import Lists, Split, frozen
 from swnn_kernels.validate import check_arrays, check_rows
 
@@ -32,7 +33,7 @@ _FREQUENT = 0.01  # share of the rows from which a bitmap pays
 _FEWEST = 64  # rows below which no feature is frequent: a bitmap would be mostly padding
 _LONG = 300  # mean features of a row: single rows are dear then, and their bounds loose
 _MOST_BYTES = 12  # for a non-zero in all
-_MOST_FREQUENT = 2**16 - 1  # local numbers and overlaps among them are uint16
+_MOST_FREQUENT = 2**15  # twice a local number fits 16 bits
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,8 @@ class InvertedIndex:
         layout.fill(
             indptr, indices, units, local, scales, small, last, firsts, starts,
             *(arrays[name] for name in ("rows", "units", "ends", "pairs", "lows", "bits")),
+            np.empty(row_sizes.max(initial=0), dtype=np.uint32),
+            np.empty(row_sizes.max(initial=0), dtype=np.uint8), np.zeros(SIZES, dtype=np.int64),
         )  # fmt: skip
         arrays["starts"] = starts[:-1].copy()
         return cls.from_arrays(arrays)
@@ -223,13 +226,17 @@ class InvertedIndex:
     def _invert(self) -> Lists:
         if not self.frequent.size:
             return Lists(self.starts, self.list_rows, self.list_units)
-        full = np.empty(self.n_features + 1, dtype=np.int64)
+        counts = np.zeros(self.frequent.size, dtype=np.int64)
+        layout.count_forward(self.pairs, counts)
+        lengths = np.diff(self.starts)
+        lengths[self.frequent] += counts
+        full = np.zeros(self.n_features + 1, dtype=np.int64)
+        np.cumsum(lengths, out=full[1:])
         rows = np.empty(self.nnz, dtype=np.uint32)
         units = np.empty(self.nnz, dtype=np.int32)
-        cursor = np.zeros(self.n_rows, dtype=np.int32)
         layout.invert(
-            self.starts, self.list_rows, self.list_units, self.local, self.ends, self.pairs,
-            self.lows, self.bits, self.firsts, cursor, full, rows, units,
+            self.starts, self.list_rows, self.list_units, self.local, self.frequent, self.ends,
+            self.pairs, self.lows, full, counts, np.empty_like(counts), rows, units,
         )  # fmt: skip
         return Lists(frozen(full), frozen(rows), frozen(units))
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from swnn_kernels.bitslice import STEP_WORDS, bit_of, word_of
+from swnn_kernels.bitslice import bit_of, word_of
 from swnn_kernels.cache import inline, kernel
+from swnn_kernels.forward import sort_row
 from swnn_kernels.levels import bucket_of_ratio, ratio_of
 from swnn_kernels.pairs import low_of, make_pair, number_of, unit_of
-from swnn_kernels.vectors import half_to_float, trailing_zeros
-
-_EVERY_EIGHTH = np.uint64(0x0101010101010101)
+from swnn_kernels.vectors import half_to_float
 
 
 @kernel
@@ -27,7 +26,7 @@ def count_features(indices, counts):  # type: ignore[no-untyped-def]
 @kernel
 def fill(  # type: ignore[no-untyped-def]
     indptr, indices, units, local, scales, small, last, firsts, starts, rows, list_units, ends,
-    pairs, lows, bits,
+    pairs, lows, bits, held_pairs, held_lows, histogram,
 ):  # fmt: skip
     """Put every non-zero where it belongs; ``local`` is a frequent feature's number, else -1.
 
@@ -46,51 +45,60 @@ def fill(  # type: ignore[no-untyped-def]
                 rows[place] = row
                 list_units[place] = units[p]
             else:
-                pairs[at] = make_pair(number, units[p])
+                is_large = ratio > small[number]
+                pairs[at] = make_pair(number, is_large, units[p])
                 lows[at] = low_of(units[p])
                 bits[firsts[number], word_of(row)] |= np.uint64(1) << bit_of(row)
-                if ratio > small[number]:
+                if is_large:
                     bits[firsts[number] + 1, word_of(row)] |= np.uint64(1) << bit_of(row)
                 at += 1
         ends[row + 1] = at
+        sort_row(pairs, lows, ends[row], at, held_pairs, held_lows, histogram)
+
+
+@kernel
+def count_forward(pairs, counts):  # type: ignore[no-untyped-def]
+    """Count the forward values of every frequent feature."""
+    for p in range(pairs.size):
+        counts[number_of(pairs[p])] += 1
+
+
+@inline
+def _copy(rows, units, p, out_rows, out_units, at):  # type: ignore[no-untyped-def]
+    out_rows[at] = rows[p]
+    out_units[at] = units[p]
 
 
 @kernel
 def invert(  # type: ignore[no-untyped-def]
-    starts, rows, units, numbers, ends, pairs, lows, bits, firsts, cursor, full, out_rows, out_units
-):
-    """Inverted lists of all features; ``numbers`` is local number of each feature or -1."""
-    at = np.int64(0)
+    starts, rows, units, local, frequent, ends, pairs, lows, full, cursor, ahead, out_rows,
+    out_units,
+):  # fmt: skip
+    """Inverted lists of all features at ``full``, from lists and forward rows.
+
+    For each frequent feature ``cursor`` and ``ahead`` hold where its list and its output stand.
+    """
     for feature in range(starts.size - 1):
-        full[feature] = at
-        p = starts[feature]
-        number = np.int64(numbers[feature])
-        for step in range(bits.shape[1] // STEP_WORDS if number >= 0 else 0):
-            for eighth in range(8):  # bit 0 of every byte holds the first 64 rows of a step
-                for w in range(STEP_WORDS):
-                    word = bits[firsts[number], step * STEP_WORDS + w]
-                    word = (word >> np.uint64(eighth)) & _EVERY_EIGHTH
-                    while word:
-                        row = (
-                            step * 512 + eighth * 64 + w * 8 + (trailing_zeros(np.int64(word)) >> 3)
-                        )
-                        word &= word - np.uint64(1)
-                        while p < starts[feature + 1] and rows[p] < row:  # its larger values
-                            out_rows[at] = rows[p]
-                            out_units[at] = units[p]
-                            p += 1
-                            at += 1
-                        out_rows[at] = row
-                        place = ends[row] + cursor[row]
-                        out_units[at] = unit_of(pairs[place], lows[place])
-                        cursor[row] += 1
-                        at += 1
-        while p < starts[feature + 1]:
-            out_rows[at] = rows[p]
-            out_units[at] = units[p]
-            p += 1
-            at += 1
-    full[starts.size - 1] = at
+        number = local[feature]
+        if number >= 0:
+            cursor[number] = starts[feature]
+            ahead[number] = full[feature]
+        for p in range(starts[feature], starts[feature + 1] if number < 0 else 0):
+            _copy(rows, units, p, out_rows, out_units, full[feature] + p - starts[feature])
+    for row in range(ends.size - 1):
+        for p in range(ends[row], ends[row + 1]):
+            number = number_of(pairs[p])
+            end = starts[frequent[number] + 1]
+            while cursor[number] < end and rows[cursor[number]] < row:
+                _copy(rows, units, cursor[number], out_rows, out_units, ahead[number])
+                cursor[number] += 1
+                ahead[number] += 1
+            out_rows[ahead[number]] = row
+            out_units[ahead[number]] = unit_of(pairs[p], lows[p])
+            ahead[number] += 1
+    for number in range(frequent.size):
+        for p in range(cursor[number], starts[frequent[number] + 1]):
+            _copy(rows, units, p, out_rows, out_units, ahead[number] + p - cursor[number])
 
 
 @kernel

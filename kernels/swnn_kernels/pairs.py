@@ -1,4 +1,6 @@
-"""How the forward rows are stored: number and upper part of a unit in one word, the rest apart.
+"""How the forward rows are stored: key and upper part of a unit in one word, the rest apart.
+
+A key is twice the number of the frequent feature, plus 1 if the value is large (see levels.py).
 
 A completion reads only the words, one stream of memory, and most rows turn out not to matter
 before their lower parts are needed.
@@ -13,7 +15,7 @@ from swnn_kernels.cache import inline
 LOW_BITS = 8
 LARGEST_LOW = 2**LOW_BITS - 1
 """Largest lower part."""
-_NUMBER = np.int64(0xFFFF)
+_KEY = np.int64(0xFFFF)
 
 
 @inline
@@ -23,9 +25,10 @@ def high_of(unit):  # type: ignore[no-untyped-def]
 
 
 @inline
-def make_pair(number, unit):  # type: ignore[no-untyped-def]
-    """Join the number of a frequent feature and the upper part of a unit."""
-    return np.uint32(((high_of(unit) & _NUMBER) << 16) | np.int64(number))
+def make_pair(number, is_large, unit):  # type: ignore[no-untyped-def]
+    """Join the number of a frequent feature, its level and the upper part of a unit."""
+    key = 2 * np.int64(number) + np.int64(is_large)
+    return np.uint32(((high_of(unit) & _KEY) << 16) | key)
 
 
 @inline
@@ -35,9 +38,15 @@ def low_of(unit):  # type: ignore[no-untyped-def]
 
 
 @inline
+def key_of(pair):  # type: ignore[no-untyped-def]
+    """Key: number and level."""
+    return np.int64(pair) & _KEY
+
+
+@inline
 def number_of(pair):  # type: ignore[no-untyped-def]
     """Number of the frequent feature."""
-    return np.int64(pair) & _NUMBER
+    return key_of(pair) >> 1
 
 
 @inline

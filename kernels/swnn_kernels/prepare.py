@@ -13,12 +13,15 @@ from swnn_kernels.vectors import leading_zeros, prefetch, trailing_zeros
 SIGNIFICANT = 3
 """Most bits kept of a weight, which is rounded up."""
 _BITS = 12  # the largest sum of weights is about so many bits long
-# With Jaccard's coefficient the overlap bounds well by itself: fewer bits are faster in all.
-_SIGNIFICANT_JACCARD = 2
-_BITS_JACCARD = 11
-# A second bitmap is read if it saves at least so much of a feature's mean share in the bound.
-_WORTH = 0.1
-_WORTH_JACCARD = 0.25
+_WORTH = (
+    0.1  # of a feature's mean share in the bound: a second bitmap is read if it saves that much
+)
+# For few neighbours with Jaccard's coefficient, whose overlap bounds well by itself, coarser weights
+# are faster in all: more rows are completed, fewer bitmaps are added.
+_COARSE_SIGNIFICANT = 2
+_COARSE_BITS = 11
+_COARSE_WORTH = 0.25
+_FEW_NEIGHBOURS = 40
 LONGEST_QUERY = 20_000
 """Up to so many features, sums of weights are sure to fit 16 planes."""
 
@@ -69,6 +72,8 @@ def forget_query(scratch, n_frequent):  # type: ignore[no-untyped-def]
     for j in range(n_frequent):
         scratch.table[scratch.numbers[j]] = 0
         scratch.member[scratch.numbers[j]] = 0
+        scratch.shares[2 * scratch.numbers[j]] = 0
+        scratch.shares[2 * scratch.numbers[j] + 1] = 0
 
 
 @inline
@@ -113,17 +118,17 @@ def _as_weight(product, step, significant):  # type: ignore[no-untyped-def]
 
 
 @routine
-def plan_sums(split, scratch, n_frequent, beta):  # type: ignore[no-untyped-def]
+def plan_sums(split, scratch, n_frequent, n_neighbors, beta):  # type: ignore[no-untyped-def]
     """Lay out the sums of overlap and weight; planes of both and the size of a step of weight.
 
     The products of query values and levels become integers, rounded up, so that every sum is an
     upper bound. A second bitmap is read only where it lowers the bound enough.
     """
-    jaccard = beta >= 1.0
-    significant = _SIGNIFICANT_JACCARD if jaccard else SIGNIFICANT
+    coarse = beta >= 1.0 and n_neighbors <= _FEW_NEIGHBOURS
+    significant = _COARSE_SIGNIFICANT if coarse else SIGNIFICANT
     reach = max(scratch.reach[0], 1.0)
-    step = reach / 2.0 ** (_BITS_JACCARD if jaccard else _BITS)
-    worth = reach / max(1, n_frequent) * (_WORTH_JACCARD if jaccard else _WORTH)
+    step = reach / 2.0 ** (_COARSE_BITS if coarse else _BITS)
+    worth = reach / max(1, n_frequent) * (_COARSE_WORTH if coarse else _WORTH)
     total = np.int64(0)
     for j in range(n_frequent):
         number = scratch.numbers[j]
@@ -137,7 +142,10 @@ def plan_sums(split, scratch, n_frequent, beta):  # type: ignore[no-untyped-def]
         scratch.count_offsets[j] = split.firsts[number] * split.words
         scratch.weights[2 * j] = _as_weight(small, step, significant)
         scratch.weights[2 * j + 1] = _as_weight(large - small, step, significant)
-        total += scratch.weights[2 * j] + scratch.weights[2 * j + 1]
+        both = scratch.weights[2 * j] + scratch.weights[2 * j + 1]
+        scratch.shares[2 * number] = scratch.weights[2 * j]
+        scratch.shares[2 * number + 1] = both
+        total += both
     _count_bitmaps(scratch, n_frequent)
     _place_bitmaps(scratch, n_frequent, split.words)
     return 64 - leading_zeros(n_frequent), 64 - leading_zeros(total), step * 2.0**-FRACTION_BITS

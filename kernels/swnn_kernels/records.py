@@ -47,7 +47,9 @@ class Scratch(NamedTuple):
     """Buffers of one thread for the pruned kernel."""
 
     table: Int32  # the query's unit of each frequent feature; zeros between queries
+    shares: Uint16  # by key: what a shared value weighs in a row's sum; zeros between queries
     positive: Int64  # (1,): sum of the query's positive units there
+    weight_step: Float64  # (1,): a step of weight in units of dots over scales
     reach: Float64  # (1,): the most of a row's dot over them, divided by its scale
     member: Uint8  # whether the query has it; zeros between queries
     rare: Int64  # positions in the lists of rare features
@@ -64,6 +66,7 @@ class Scratch(NamedTuple):
     queue: Uint64  # their carries
     slots: Int64  # 0, 8, 16, ...
     sums: Uint8  # (4 * CHUNK,): overlaps and weights of rows, low and high bytes
+    masks: Uint8  # (STEP_ROWS / 8,): which rows of a step pass
     uppers: Float32  # (CHUNK,)
     groups: Float32  # (CHUNK / 8,)
     histogram: Int32
@@ -71,6 +74,7 @@ class Scratch(NamedTuple):
     rows: Int64  # pending rows
     overlaps: Int64
     accs: Int64
+    weights_of: Int64  # their sums of weights, or -1
     bounds: Float32
     touched: Uint32  # (n_rows,): rows that share a rare feature
     tally: Int64  # rare postings, bitmaps summed, rows completed, trust in the lists

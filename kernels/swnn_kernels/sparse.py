@@ -94,6 +94,7 @@ def sparse_search(  # type: ignore[no-untyped-def]
         scratch.rows[pending] = row
         scratch.overlaps[pending] = -1  # not known yet
         scratch.accs[pending] = acc
+        scratch.weights_of[pending] = -1
         scratch.bounds[pending] = np.float32(upper * (1.0 + 2.0**-16))
         pending += 1
         if pending == PENDING:

@@ -10,7 +10,7 @@ from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS, bit_of, word_of
 from swnn_kernels.cache import inline, kernel
 from swnn_kernels.fixed_point import FRACTION_BITS
 from swnn_kernels.levels import ratio_of, scales_of
-from swnn_kernels.pairs import LOW_BITS, number_of, unit_of
+from swnn_kernels.pairs import key_of, number_of, unit_of
 from swnn_kernels.vectors import half_to_float
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def _forward_matches_bits(  # type: ignore[no-untyped-def]
             number = number_of(pairs[p])
             ratio = ratio_of(unit_of(pairs[p], lows[p]), half_to_float(scales[row]))
             is_large = ratio > small[number]
+            if is_large != (key_of(pairs[p]) & 1):
+                return False
             has_second = is_large and firsts[number + 1] - firsts[number] == 2
             if not _has_bit(bits, firsts[number], row) or not ratio <= large[number]:
                 return False
@@ -88,14 +90,6 @@ def check_rows(
         )
 
 
-def _unpack(pairs: np.ndarray, lows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers and units of the forward rows."""
-    if pairs.shape != lows.shape:
-        raise ValueError("index: lower parts of the forward units are missing")
-    highs = (pairs >> 16).astype(np.uint16).view(np.int16)
-    return pairs & 0xFFFF, (highs.astype(np.int32) << LOW_BITS) + lows
-
-
 def check_arrays(index: InvertedIndex) -> None:
     """Raise ValueError unless the arrays of an index fit together."""
     n_rows, n_features = index.n_rows, index.n_features
@@ -111,15 +105,16 @@ def check_arrays(index: InvertedIndex) -> None:
         and index.scales.shape == (steps * STEP_ROWS,)
         and index.small.shape == index.large.shape == (n_frequent,)
         and index.firsts.shape == (n_frequent + 1,)
-        and n_frequent < 2**16
+        and n_frequent <= 2**15
     )
     if not shapes_fit:
         raise ValueError("index: the shapes of its arrays do not fit together")
     one_row = np.array([0, n_frequent])
     check_rows(one_row, index.frequent, np.zeros(n_frequent, np.int32), n_features, "frequent")
     check_rows(index.starts, index.list_rows, index.list_units, n_rows, "lists")
-    numbers, units = _unpack(index.pairs, index.lows)
-    check_rows(index.ends, numbers, units, n_frequent, "forward rows")
+    check_indptr(index.ends, index.pairs.size, "forward rows")
+    if index.pairs.shape != index.lows.shape or np.any((index.pairs & 0xFFFF) >= 2 * n_frequent):
+        raise ValueError("index: a forward row has a feature that is not frequent, or lacks a unit")
     check_indptr(index.firsts, index.bits.shape[0], "bitmaps")
     if np.any(np.diff(index.firsts) != np.where(index.small < index.large, 2, 1)):
         raise ValueError("index: the bitmaps of the frequent features do not fit their levels")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from swnn_kernels.bitslice import PLANES, STEP_WORDS
+from swnn_kernels.bitslice import PLANES, STEP_ROWS, STEP_WORDS
 from swnn_kernels.bounds import CHUNK, LANES
 from swnn_kernels.completion import BUCKETS, PENDING
 from swnn_kernels.index import InvertedIndex
@@ -92,7 +92,9 @@ def make_scratch(index: InvertedIndex, longest: int) -> Scratch:
     room = longest // 3 + 64  # an eighth of the bitmaps, themselves carries included
     return Scratch(
         table=np.zeros(index.frequent.size, dtype=np.int32),
+        shares=np.zeros(2 * index.frequent.size, dtype=np.uint16),
         positive=integers(1),
+        weight_step=np.zeros(1),
         reach=np.zeros(1),
         member=np.zeros(index.frequent.size, dtype=np.uint8),
         rare=integers(longest + 1),
@@ -109,6 +111,7 @@ def make_scratch(index: InvertedIndex, longest: int) -> Scratch:
         queue=np.zeros(4 * room * STEP_WORDS, dtype=np.uint64),
         slots=np.arange(room, dtype=np.int64) * STEP_WORDS,
         sums=np.zeros(4 * CHUNK, dtype=np.uint8),
+        masks=np.zeros(STEP_ROWS // LANES, dtype=np.uint8),
         uppers=np.zeros(CHUNK, dtype=np.float32),
         groups=np.zeros(CHUNK // LANES, dtype=np.float32),
         histogram=np.zeros(BUCKETS, dtype=np.int32),
@@ -116,6 +119,7 @@ def make_scratch(index: InvertedIndex, longest: int) -> Scratch:
         rows=integers(PENDING),
         overlaps=integers(PENDING),
         accs=integers(PENDING),
+        weights_of=integers(PENDING),
         bounds=np.zeros(PENDING, dtype=np.float32),
         touched=np.zeros(index.n_rows, dtype=np.uint32),
         tally=integers(4),
