@@ -131,7 +131,7 @@ class InvertedIndex:
         np.cumsum(counts, out=starts[2:])
         firsts = np.zeros(often.size + 1, dtype=np.int32)
         np.cumsum(np.where(small < large, 2, 1), out=firsts[1:])
-        arrays = {
+        arrays: dict[str, np.ndarray] = {
             "sizes": np.array([n_features, row_sizes.max(initial=0)], dtype=np.int64),
             "row_sizes": row_sizes,
             "rows": np.empty(indices.size - n_forward, dtype=np.uint32),

@@ -95,7 +95,7 @@ def make_scratch(index: InvertedIndex, longest: int) -> Scratch:
         shares=np.zeros(2 * index.frequent.size, dtype=np.uint16),
         positive=integers(1),
         weight_step=np.zeros(1),
-        reach=np.zeros(1),
+        reach=np.zeros(2),
         member=np.zeros(index.frequent.size, dtype=np.uint8),
         rare=integers(longest + 1),
         rare_ends=integers(longest + 1),
