@@ -76,7 +76,7 @@ def explain_label(clf: SWNNClassifier, row: Any, label: int) -> Explanation:
     weights = vote_weights(found, clf.alpha)[0]
     ids, sims = found.ids[0], found.sims[0]
     voted = np.asarray(
-        [i >= 0 and _has_label(model.labels, int(i), label) for i in ids], dtype=bool
+        [i >= 0 and _has_label(model.voting_labels, int(i), label) for i in ids], dtype=bool
     )
     score = int(weights[voted].sum())
     voters = tuple(

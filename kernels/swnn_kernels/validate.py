@@ -10,7 +10,7 @@ from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS, bit_of, word_of
 from swnn_kernels.cache import kernel
 from swnn_kernels.fixed_point import FRACTION_BITS
 from swnn_kernels.layout import bound_lines
-from swnn_kernels.pairs import LARGEST_LOW, LOW_BITS, number_of
+from swnn_kernels.pairs import LARGEST_LOW, number_of, unit_of
 
 if TYPE_CHECKING:
     from swnn_kernels.index import InvertedIndex
@@ -73,42 +73,63 @@ def check_rows(
         )
 
 
-def _unpack(pairs: np.ndarray, lows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers and units of the forward rows."""
-    if pairs.shape != lows.shape or lows.max(initial=0) > LARGEST_LOW:
-        raise ValueError("index: lower parts of the forward units are missing or too large")
-    highs = (pairs >> 16).astype(np.uint16).view(np.int16)
-    return pairs & 0xFFFF, (highs.astype(np.int32) << LOW_BITS) + lows
+@kernel
+def _first_bad_forward_row(ends, pairs, lows, n_frequent):  # type: ignore[no-untyped-def]
+    """Find the first forward row with numbers out of range or not ascending, or bad units."""
+    for row in range(ends.size - 1):
+        previous = np.int64(-1)
+        for p in range(ends[row], ends[row + 1]):
+            number = number_of(pairs[p])
+            if number <= previous or number >= n_frequent or lows[p] > LARGEST_LOW:
+                return row
+            if abs(unit_of(pairs[p], lows[p])) > _LARGEST:
+                return row
+            previous = number
+    return -1
+
+
+def check_pointers(index: InvertedIndex) -> None:
+    """Raise ValueError unless shapes, pointers and sizes fit together; reads no entries."""
+    if index.sizes.shape != (2,) or index.ends.ndim != 1 or not index.ends.size:
+        raise ValueError("index: the shapes of its arrays do not fit together")
+    n_rows, n_features, n_frequent = index.n_rows, index.n_features, index.frequent.size
+    steps = -(-n_rows // STEP_ROWS)
+    shapes_fit = (
+        index.starts.shape == (n_features + 1,)
+        and index.frequent.ndim == 1
+        and index.bits.shape == (n_frequent, steps * STEP_WORDS)
+        and index.row_sizes.shape == (steps * STEP_ROWS,)
+        and index.lines.shape == (5, steps * STEP_ROWS)
+        and index.list_rows.ndim == index.pairs.ndim == 1
+        and index.list_units.shape == index.list_rows.shape
+        and index.lows.shape == index.pairs.shape
+        and n_frequent < 2**16
+        and n_rows < 2**32
+    )
+    if not shapes_fit:
+        raise ValueError("index: the shapes of its arrays do not fit together")
+    frequent = np.concatenate([[-1], index.frequent.astype(np.int64), [n_features]])
+    if np.any(frequent[1:] <= frequent[:-1]):
+        raise ValueError(f"index: frequent features must ascend within 0..{n_features - 1}")
+    check_indptr(index.starts, index.list_rows.size, "lists")
+    check_indptr(index.ends, index.pairs.size, "forward rows")
+    sizes = index.row_sizes
+    if sizes[n_rows:].any() or sizes.min(initial=0) < 0 or sizes.max(initial=0) != index.sizes[1]:
+        raise ValueError("index: its row sizes do not fit together")
 
 
 def check_arrays(index: InvertedIndex) -> None:
     """Raise ValueError unless the arrays of an index fit together."""
-    n_rows, n_features = index.n_rows, index.n_features
-    steps = -(-n_rows // STEP_ROWS)
-    n_frequent = index.frequent.size
-    shapes_fit = (
-        index.sizes.shape == (2,)
-        and index.starts.shape == (n_features + 1,)
-        and index.ends.shape == (n_rows + 1,)
-        and index.bits.shape == (n_frequent, steps * STEP_WORDS)
-        and index.row_sizes.shape == (steps * STEP_ROWS,)
-        and index.lines.shape == (5, steps * STEP_ROWS)
-        and n_frequent < 2**16
-    )
-    if not shapes_fit:
-        raise ValueError("index: the shapes of its arrays do not fit together")
-    frequent = index.frequent.astype(np.int64)
-    one_row = np.array([0, n_frequent])
-    check_rows(one_row, index.frequent, np.zeros(n_frequent, np.int32), n_features, "frequent")
+    check_pointers(index)
+    n_rows, frequent = index.n_rows, index.frequent.astype(np.int64)
     check_rows(index.starts, index.list_rows, index.list_units, n_rows, "lists")
-    numbers, units = _unpack(index.pairs, index.lows)
-    check_rows(index.ends, numbers, units, n_frequent, "forward rows")
+    bad = _first_bad_forward_row(index.ends, index.pairs, index.lows, frequent.size)
+    if bad >= 0:
+        raise ValueError(f"index: the frequent features of row {bad} are damaged")
     if np.any(index.starts[frequent] != index.starts[frequent + 1]):
         raise ValueError("index: a frequent feature has a list too")
     if not np.array_equal(index.lines, bound_lines(index.ends, index.pairs, index.lows)):
         raise ValueError("index: the bounds of the rows do not fit the forward rows")
     rare = np.bincount(index.list_rows, minlength=n_rows)
-    matches = _forward_matches_bits(index.ends, index.pairs, index.bits, index.row_sizes, rare)
-    matches &= not index.row_sizes[n_rows:].any()
-    if not matches or index.sizes[1] != index.row_sizes.max(initial=0):
+    if not _forward_matches_bits(index.ends, index.pairs, index.bits, index.row_sizes, rare):
         raise ValueError("index: bitmaps, forward rows and row sizes contradict each other")

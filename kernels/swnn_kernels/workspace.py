@@ -14,6 +14,7 @@ from swnn_kernels.reference import PACK
 from swnn_kernels.validate import check_indptr
 
 NO_LABELS = Labels(frozen(np.zeros(1, np.int64)), frozen(np.zeros(0, np.int32)))
+_NUMBERS = 2**16  # a place for any 16-bit number: a damaged forward row can't lead beyond
 NONE_DEAD = frozen(np.zeros(0, np.bool_))
 
 
@@ -91,9 +92,9 @@ def make_scratch(index: InvertedIndex, longest: int) -> Scratch:
 
     room = longest // 4 + 32
     return Scratch(
-        table=np.zeros(index.frequent.size, dtype=np.int32),
+        table=np.zeros(_NUMBERS, dtype=np.int32),
         positive=integers(1),
-        member=np.zeros(index.frequent.size, dtype=np.uint8),
+        member=np.zeros(_NUMBERS, dtype=np.uint8),
         rare=integers(longest + 1),
         rare_ends=integers(longest + 1),
         rare_weights=integers(longest + 1),

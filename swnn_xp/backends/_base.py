@@ -102,6 +102,9 @@ class Index(ABC):
     ) -> Index:
         """Make the index again out of ``arrays()``, without copying them on the host."""
 
+    def check(self) -> None:
+        """Raise ValueError unless all arrays fit together; most backends do so on opening."""
+
     def queries(self, X: Any) -> UnitRows:
         """Turn a matrix of queries into canonical unit rows, where the index is."""
         return self.prepare(X, "X")
