@@ -33,6 +33,18 @@ faults: $(VENV)/.has-test ## kill saving, appending, compacting and scoring; use
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/checked-kernels $(BIN)/python tests/store/damage.py \
 	  $(or $(SEED),1) $(or $(MODELS),5000) 2> build/faults.log || { tail -20 build/faults.log; exit 1; }
 
+FUZZ_TARGETS := readers compressed names raw_manifest sealed_manifest array_files command_line http_body
+
+fuzz: ## hypothesis and atheris on every target of tests/fuzz; SECONDS=... for each (60)
+	@$(MAKE) --no-print-directory VENV=.venv-fuzz .venv-fuzz/.has-fuzz
+	@SWNN_FUZZ=2000 .venv-fuzz/bin/python -m pytest -q tests/fuzz
+	@mkdir -p build/fuzz
+	@for target in $(FUZZ_TARGETS); do \
+	  .venv-fuzz/bin/python tests/fuzz/run_atheris.py $$target $(or $(SECONDS),60) build/fuzz > build/fuzz/$$target.log 2>&1 \
+	    || { tail -40 build/fuzz/$$target.log; exit 1; }; \
+	  echo "$$target: $$(sed -n 's/^stat::number_of_executed_units: //p' build/fuzz/$$target.log) inputs, none fails"; \
+	done
+
 # Dask and the HTTP service, in an environment of their own: they bring some fifty packages.
 EXTRAS_VENV ?= .venv-extras
 

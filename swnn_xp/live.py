@@ -66,11 +66,17 @@ class Model:
         self, queries: UnitRows, n_neighbors: int, alpha: float, beta: float, k: int
     ) -> Ranking:
         """Rank labels."""
-        return self.index.rank(queries, self.voting_labels, n_neighbors, alpha, beta, k, self.dead)
+        voters = self.voters(n_neighbors)
+        return self.index.rank(queries, self.voting_labels, voters, alpha, beta, k, self.dead)
 
     def vote(self, queries: UnitRows, n_neighbors: int, alpha: float, beta: float) -> Votes:
         """Let neighbours vote: every label with a vote."""
-        return self.index.vote(queries, self.voting_labels, n_neighbors, alpha, beta, self.dead)
+        voters = self.voters(n_neighbors)
+        return self.index.vote(queries, self.voting_labels, voters, alpha, beta, self.dead)
+
+    def voters(self, n_neighbors: int) -> int:
+        """As many places as can be filled: S may be far beyond the number of rows."""
+        return max(1, min(n_neighbors, self.index.n_rows))
 
     def with_ids(self, found: Neighbours) -> Neighbours:
         """Turn places into ids."""

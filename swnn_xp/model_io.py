@@ -68,11 +68,11 @@ def load_model(
 
 def _counts(meta: dict[str, Any]) -> dict[str, int]:
     """Counts of the manifest; TypeError where one is none."""
-    counts = {name: meta[name] for name in ("n_features", "n_labels", "next_id")}
-    for name, value in counts.items():
-        if type(value) is not int or not 0 <= value < 2**63:
-            raise TypeError(f"{name}: {value!r}")
-    return counts
+    limits = {"n_features": 2**31, "n_labels": 2**31, "next_id": 2**62}
+    for name, limit in limits.items():
+        if type(meta[name]) is not int or not 0 <= meta[name] < limit:
+            raise TypeError(f"{name}: {meta[name]!r}")
+    return {name: meta[name] for name in limits}
 
 
 def _model(
