@@ -33,6 +33,12 @@ faults: $(VENV)/.has-test ## kill saving, appending, compacting and scoring; use
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/checked-kernels $(BIN)/python tests/store/damage.py \
 	  $(or $(SEED),1) $(or $(MODELS),5000) 2> build/faults.log || { tail -20 build/faults.log; exit 1; }
 
+# With torch and CuPy where `make test-backends` has installed them.
+SOAK_VENV = $(if $(wildcard $(BACKENDS_VENV)/.done),$(BACKENDS_VENV),$(VENV))
+
+soak: $(VENV)/.has-test ## a million answers of all backends against each other, ten minutes at most; SEED=, ROUND= repeats one
+	@OMP_NUM_THREADS=1 $(SOAK_VENV)/bin/python tests/soak/soak.py $(or $(SEED),1) $(if $(ROUND),$(ROUND),1000000 10)
+
 beyond-int32: $(VENV)/.has-core ## index, save, open and ask 2,167,406,592 non-zeros (16 GB of memory, 14 of disk); FOLDER=/tmp
 	@$(BIN)/python scripts/beyond_int32.py $(or $(FOLDER),/tmp)
 

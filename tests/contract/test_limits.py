@@ -52,7 +52,7 @@ def test_ten_million_labels(classifier):
 
 def test_rows_and_queries_of_100_000_features(classifier):
     """Overlaps around 2**16, exact: all values are equal, so similarities follow from counts."""
-    wide, counts = 100_000, [100_000, 65_535, 65_536, 65_537, 7]
+    counts = [100_000, 65_535, 65_536, 65_537, 7]
     indices = np.concatenate([np.arange(count) for count in counts])
     rows = sp.csr_array((np.ones(indices.size), indices, np.cumsum([0, *counts])))
     ids, sims = classifier(n_neighbors=5).fit(rows, np.eye(5)).kneighbors(rows)
