@@ -54,6 +54,18 @@ fuzz: ## hypothesis and atheris on every target of tests/fuzz; SECONDS=... for e
 	  echo "$$target: $$(sed -n 's/^stat::number_of_executed_units: //p' build/fuzz/$$target.log) inputs, none fails"; \
 	done
 
+MIN_VENV ?= .venv-min
+
+$(MIN_VENV)/.done: pyproject.toml
+	@test -x $(MIN_VENV)/bin/python || $(PYTHON) -m venv $(MIN_VENV)
+	@echo "installing the lowest allowed versions into $(MIN_VENV) ..." >&2
+	@$(PYTHON) scripts/lowest_versions.py > $(MIN_VENV)/constraints.txt
+	@$(MIN_VENV)/bin/python -m pip install $(PIP_QUIET) -c $(MIN_VENV)/constraints.txt -e '.[test]'
+	@touch $@
+
+test-min: $(MIN_VENV)/.done ## the suite on the lowest versions that pyproject.toml allows
+	@$(MIN_VENV)/bin/python -m pytest
+
 # Dask and the HTTP service, in an environment of their own: they bring some fifty packages.
 EXTRAS_VENV ?= .venv-extras
 

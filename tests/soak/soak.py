@@ -24,7 +24,7 @@ from swnn_xp import SWNNClassifier
 from swnn_xp.backends import BACKENDS
 
 # Rounds between two turns of a backend: the slower, the more.
-EVERY = {"numpy": 1, "array-api": 8, "torch": 8, "cupy": 150}
+EVERY = {"numpy": 1, "array-api": 8, "torch": 8, "cupy": 300}
 
 
 class Round(NamedTuple):
@@ -71,7 +71,7 @@ def make(seed: int, number: int) -> Round:
     if rng.random() < 0.3:  # copies: many rows share every place
         X = X[rng.integers(0, max(1, n // 5), n)]
     Y = sp.csr_array(rng.random((n, int(rng.integers(1, 40)))) < rng.uniform(0.02, 0.3))
-    Q = sp.csr_array(sp.vstack([matrix(rng, 30, d, rng.uniform(0.02, 0.6)), X[:10]]))
+    Q = sp.csr_array(sp.vstack([matrix(rng, 90, d, rng.uniform(0.02, 0.6)), X[:20]]))
     exact = rng.random() < 0.9
     exponents = rng.choice([0, 1, 2] if exact else [0.5, 1.7, 3.0, 0.0], 2)
     S = int(rng.choice([1, 2, 5, 25, n, n + 3]))
