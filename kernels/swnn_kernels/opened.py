@@ -5,10 +5,10 @@ read from the disk only what its queries use. So:
 
 - On opening, shapes and the arrays with one number a row or a feature are checked.
 - An inverted list is checked when a query first uses its feature, once in a process.
-- Forward rows hold 16-bit numbers, and the tables that these look up have 2**16 places.
+- Forward rows hold 16-bit keys, and the tables that these look up have a place for each.
 - What needs the whole index (its rows, the lists of the reference kernel) checks all of it first.
 
-Bitmaps, values and bounds are never followed: damage there means wrong answers, which only the
+Bitmaps, values and scales are never followed: damage there means wrong answers, which only the
 checksums of the files can tell.
 """
 
