@@ -71,7 +71,7 @@ class Session:
         if len(self._sessions) == 1:
             return Ranking(*self._sessions[0].predict_one(indices, values, k))
         found = self._merged(indices, values)
-        best = rank(vote(found, self._model.labels, self._params[1]), k)
+        best = rank(vote(found, self._model.voting_labels, self._params[1]), k)
         return Ranking(best.labels[0], best.scores[0])
 
     def kneighbors_one(self, indices: Any, values: Any) -> Neighbours:
@@ -100,7 +100,7 @@ class Session:
                 KernelSession(
                     part.inverted,
                     indptr - indptr[0] if first else indptr,
-                    model.labels.indices[indptr[0] : indptr[-1]],
+                    model.voting_labels.indices[indptr[0] : indptr[-1]],
                     *self._params,
                     dead=dead,
                     budget=self._budget,

@@ -175,6 +175,7 @@ def _check_queries(
     indices = np.ascontiguousarray(indices, dtype=np.int32)
     units = np.ascontiguousarray(units, dtype=np.int32)
     check_rows(indptr, indices, units, index.n_features, "queries")
+    index.admit(indices)
     return frozen(indptr), frozen(indices), frozen(units)
 
 

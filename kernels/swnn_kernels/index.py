@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -81,7 +82,7 @@ class InvertedIndex:
         *,
         frequent: float | None = None,
         fewest: int = _FEWEST,
-    ) -> InvertedIndex:
+    ) -> Self:
         """Build the index of canonical rows in fixed-point units.
 
         Parameters
@@ -155,10 +156,10 @@ class InvertedIndex:
         return cls.from_arrays(arrays)
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> InvertedIndex:
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         """Put an index together from the arrays of `arrays`; they may be mapped read-only.
 
-        Call `check` first where the arrays come from a file that may be damaged.
+        They are trusted: `OpenedIndex` takes arrays from a file that may be damaged.
         """
         for name, dtype in _DTYPES.items():
             if name not in arrays:
@@ -175,6 +176,9 @@ class InvertedIndex:
     def check(self) -> None:
         """Validate every array; ValueError if a kernel could go astray in them."""
         check_arrays(self)
+
+    def admit(self, features: np.ndarray) -> None:
+        """Be told the features of queries before they are searched: here all lists are sound."""
 
     @property
     def n_rows(self) -> int:

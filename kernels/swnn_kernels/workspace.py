@@ -14,6 +14,7 @@ from swnn_kernels.reference import PACK
 from swnn_kernels.validate import check_indptr
 
 NO_LABELS = Labels(frozen(np.zeros(1, np.int64)), frozen(np.zeros(0, np.int32)))
+_KEYS = 2**16  # a place for any 16-bit key: a damaged forward row can't lead beyond
 NONE_DEAD = frozen(np.zeros(0, np.bool_))
 
 
@@ -92,12 +93,12 @@ def make_scratch(index: InvertedIndex, longest: int, budget: int) -> Scratch:
 
     room = longest // 3 + 64  # an eighth of the bitmaps, themselves carries included
     return Scratch(
-        table=np.zeros(index.frequent.size, dtype=np.int32),
-        shares=np.zeros(2 * index.frequent.size, dtype=np.uint16),
+        table=np.zeros(_KEYS // 2, dtype=np.int32),
+        shares=np.zeros(_KEYS, dtype=np.uint16),
         positive=integers(1),
         weight_step=np.zeros(1),
         reach=np.zeros(2),
-        member=np.zeros(index.frequent.size, dtype=np.uint8),
+        member=np.zeros(_KEYS // 2, dtype=np.uint8),
         rare=integers(longest + 1),
         rare_ends=integers(longest + 1),
         rare_weights=integers(longest + 1),
