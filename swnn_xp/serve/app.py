@@ -63,7 +63,6 @@ def _add_api(app: FastAPI, service: Service) -> None:
             await asyncio.to_thread(service.reload)
         except (OSError, ValueError) as error:
             raise Refusal(409, f"the model in use is kept: {error}") from None
-        service.metrics.reloads += 1
         return _json(encode(service.about()))
 
     @app.get("/healthz", summary="Is it up?", **get_doc("Health"))

@@ -76,8 +76,13 @@ class Service:
         Requests that run keep the model that they began with.
         """
         with self._reloading:
-            loaded = self._load(self.current.number + 1, self._threads)
+            try:
+                loaded = self._load(self.current.number + 1, self._threads)
+            except Exception:
+                self.metrics.failed_reloads += 1
+                raise
             self.current = loaded
+            self.metrics.reloads += 1
         _log.warning("model %d is in use: %s", loaded.number, self._path)
         return loaded
 

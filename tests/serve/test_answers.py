@@ -181,6 +181,14 @@ def test_metrics(client):
     assert figures["swnn_waiting_or_running"] == "0"
 
 
+def test_an_application_can_be_started_again(nameless):
+    """The end of a lifespan ends the threads; the next one must not wait for them."""
+    app = create_app(Service(nameless[0], limits=Limits(seconds=60)))
+    for _ in range(2):
+        with TestClient(app) as client:
+            assert client.post("/v1/predict", json={"rows": [ONE, ONE]}).status_code == 200
+
+
 def test_reload_needs_the_token(client, named):
     wrong = ({}, {"Authorization": "Bearer wrong"}, {"Authorization": TOKEN.encode()})
     for headers in wrong:
