@@ -124,7 +124,7 @@ def _job(
     statuses = [os.stat(file) for file in files]
     return {
         "model": [recipe.manifest for recipe in found.recipes],
-        "params": found.params,
+        "params": folder.deciding(found.params),
         "files": [
             [os.path.basename(f), s.st_size, s.st_mtime_ns]
             for f, s in zip(files, statuses, strict=True)

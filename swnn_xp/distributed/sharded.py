@@ -164,7 +164,7 @@ class ShardedClassifier:
             for i, shard in enumerate(self._shards)
         ]
         shards = self.client.gather(futures)
-        params = folder.method_params(self.clf)
+        params = folder.deciding(self.clf.get_params())
         widths = self.n_features_in_, self.n_labels_
         folder.finish(path, shards, *widths, params, label_names)
 

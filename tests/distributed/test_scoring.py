@@ -10,7 +10,7 @@ import pytest
 
 from swnn_xp import SWNNClassifier, write_xmc
 from swnn_xp.cli.main import main
-from swnn_xp.distributed import ShardedClassifier, connect, parts, score_on_cluster
+from swnn_xp.distributed import ShardedClassifier, parts, score_on_cluster
 
 from .conftest import S
 
@@ -134,9 +134,3 @@ def test_too_many_features(client, job, tmp_path):
     (tmp_path / "wide.txt").write_text("1 41 30\n0 40:1\n")
     with pytest.raises(ValueError, match=r"wide.txt: X has 41 features.* 40"):
         score_on_cluster(job[0], tmp_path / "wide.txt", tmp_path / "out", cluster=client)
-
-
-@pytest.mark.parametrize("where", ["here", "local:0", "local:x", "localhost:8786"])
-def test_no_such_cluster(where):
-    with pytest.raises(ValueError, match="cluster must be 'local'"), connect(where):
-        pass
