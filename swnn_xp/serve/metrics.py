@@ -1,5 +1,6 @@
-"""Counts for Prometheus, in its text format. Only the event loop touches them; reloads
-are counted by whoever holds the lock of reloads.
+"""Counts for Prometheus, in its text format.
+
+Only the event loop touches them; reloads are counted under the lock of reloads.
 """
 
 from __future__ import annotations
