@@ -1,6 +1,12 @@
-"""What pytest leaves out where an extra is not installed, said in one line each."""
+"""Settings of all tests, and what is left out where an extra is not installed, in one line each."""
 
 from importlib.util import find_spec
+
+from hypothesis import settings
+
+# Speed is no test: the first call compiles, and machines may be busy.
+settings.register_profile("no-deadline", deadline=None)
+settings.load_profile("no-deadline")
 
 # Extra: the modules it brings, what needs them, and the target that runs these.
 _EXTRAS = {

@@ -17,7 +17,13 @@ from swnn_kernels.completion import (
     complete_listed,
 )
 from swnn_kernels.fixed_point import COS_SCALE
-from swnn_kernels.sparse import remaining_mass, touch, upper_of_touched, upper_of_untouched
+from swnn_kernels.sparse import (
+    remaining_mass,
+    remaining_reach,
+    touch,
+    upper_of_touched,
+    upper_of_untouched,
+)
 
 
 @routine
@@ -52,7 +58,7 @@ def budget_search(  # type: ignore[no-untyped-def]
         for i in range(count):
             work.acc[scratch.touched[i]] = 0
         return np.int64(-1), np.int64(0)
-    rest = remaining_mass(mass)
+    rest, reach = remaining_mass(mass), remaining_reach(scratch)
     cut = _cut(work, scratch, count, budget)
     found, pending = np.int64(0), np.int64(0)
     for above in range(2):  # first the rows above the last one's bucket, then those in it
@@ -69,6 +75,7 @@ def budget_search(  # type: ignore[no-untyped-def]
             scratch.rows[pending] = row
             scratch.overlaps[pending] = -1
             scratch.accs[pending] = acc
+            scratch.weights_of[pending] = -1
             scratch.bounds[pending] = np.float32(np.inf)
             pending += 1
     for i in range(pending):
@@ -81,7 +88,7 @@ def budget_search(  # type: ignore[no-untyped-def]
         acc = work.acc[row]
         work.acc[row] = 0
         if acc != 0 and not (dead.size > 0 and dead[row]):
-            might += upper_of_touched(split, row, acc, rest, n_frequent, size, beta) >= theta
+            might += upper_of_touched(split, row, acc, rest, reach, n_frequent, size, beta) >= theta
     if n_frequent > 0 and upper_of_untouched(rest, n_frequent, size, beta) >= theta:
         might += split.ends.size - 1 - count
     return found, might

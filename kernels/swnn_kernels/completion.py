@@ -6,10 +6,11 @@ import numpy as np
 
 from swnn_kernels.bounds import MARGIN
 from swnn_kernels.cache import inline, routine
+from swnn_kernels.fixed_point import COS_SCALE
 from swnn_kernels.heap import push
-from swnn_kernels.pairs import LARGEST_LOW, LOW_BITS, high_in, number_of
+from swnn_kernels.pairs import LARGEST_LOW, LOW_BITS, high_in, key_of, number_of
 from swnn_kernels.similarity import similarity
-from swnn_kernels.vectors import bits_to_float, float_bits, prefetch
+from swnn_kernels.vectors import bits_to_float, float_bits, half_to_float, prefetch
 
 PENDING = 8192
 """Room for pending rows."""
@@ -18,6 +19,8 @@ _SHIFT = np.uint32(18)  # a bucket for every 32nd part of an octave
 _LOWEST = np.int64(95 * 32)  # of 2**-32 and less: the first bucket
 
 _AHEAD = 8  # completions between the request for a row's memory and its use
+_BLOCK = 16  # forward values in a cache line
+_FETCHED = 4 * _BLOCK  # forward values of a row that are asked for
 
 
 @inline
@@ -62,16 +65,6 @@ def threshold(work, found, n_neighbors):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _upper_dot(pairs, table, first, last):  # type: ignore[no-untyped-def]
-    """Dot of the upper parts of a forward row's units."""
-    dot = np.int64(0)
-    for p in range(first, last):
-        pair = pairs[np.uint64(p)]
-        dot += np.int64(table[np.uint64(number_of(pair))]) * high_in(pair)
-    return dot << LOW_BITS
-
-
-@inline
 def _lower_dot(pairs, lows, table, first, last):  # type: ignore[no-untyped-def]
     """Dot of the lower parts."""
     dot = np.int64(0)
@@ -92,33 +85,73 @@ def _count_shared(split, member, first, last):  # type: ignore[no-untyped-def]
 
 @inline
 def _fetch_row(split, row):  # type: ignore[no-untyped-def]
-    """Ask for a row's forward part, up to 16 cache lines."""
+    """Ask for the beginning of a row's forward part."""
     first = split.ends[row]
-    last = min(split.ends[row + 1], first + 240)
-    for p in range(first, last + 15, 16):
+    last = min(split.ends[row + 1], first + _FETCHED)
+    for p in range(first, last, _BLOCK):
         prefetch(split.pairs, p)
+    prefetch(split.lows, first)
+    prefetch(split.lows, last)
+
+
+@inline
+def _goal(sim, overlap, size, row_size, beta):  # type: ignore[no-untyped-def]
+    """Least dot that a row of this overlap must have to reach a similarity, less the margin."""
+    goal = sim * (MARGIN / COS_SCALE)
+    if beta == 0.0:
+        return goal
+    ratio = np.float64(size + row_size - overlap) / np.float64(overlap)
+    return goal * (ratio if beta == 1.0 else ratio**beta)
+
+
+@inline
+def _upper_dot(split, scratch, first, last, dot, weight, weight_unit, goal):  # type: ignore[no-untyped-def]
+    """Add the upper parts of a forward row to a dot, while it can reach the goal; and whether.
+
+    ``dot`` comes as a bound on all but the upper parts of the forward row's values. What those not
+    seen yet can add is known from the row's sum of weights, less the shares of those seen.
+    """
+    upper = np.int64(0)
+    p = first
+    while p < last:
+        block = min(p + _BLOCK, last)
+        while p < block:
+            pair = split.pairs[np.uint64(p)]
+            key = np.uint64(key_of(pair))
+            upper += np.int64(scratch.table[key >> np.uint64(1)]) * high_in(pair)
+            weight -= np.int64(scratch.shares[key])
+            p += 1
+        if np.float64(dot + (upper << LOW_BITS)) + np.float64(weight) * weight_unit < goal:
+            return dot, False
+    return dot + (upper << LOW_BITS), True
 
 
 @inline
 def _complete(split, work, scratch, place, found, n_neighbors, size, beta):  # type: ignore[no-untyped-def]
     """Offer a pending row to the heap; its new size.
 
-    The rare part of the dot is in the accumulator. The lower parts of the units add at most 256
+    The listed part of the dot is in the accumulator. The lower parts of the units add at most 255
     times the query's positive units; similarity rises with the dot even as rounded, so a row that
     does not reach the heap with that much more does not belong there.
     """
     row, acc, overlap = scratch.rows[place], scratch.accs[place], scratch.overlaps[place]
     first, last = split.ends[row], split.ends[row + 1]
-    dot = (acc >> 16) + _upper_dot(split.pairs, scratch.table, first, last)
+    row_size = np.int64(split.row_sizes[row])
+    lower = LARGEST_LOW * scratch.positive[0]
+    weight, goal = scratch.weights_of[place], -np.inf
+    if found == n_neighbors and weight >= 0:
+        goal = _goal(work.sims[0], overlap, size, row_size, beta)
+    weight_unit = scratch.weight_step[0] * np.float64(half_to_float(split.scales[row]))
+    most, reaches = _upper_dot(
+        split, scratch, first, last, (acc >> 16) + lower, weight, weight_unit, goal
+    )
+    if not reaches or most <= 0:
+        return found
     if overlap < 0:
         overlap = (acc & 0xFFFF) + _count_shared(split, scratch.member, first, last)
-    most = dot + LARGEST_LOW * scratch.positive[0]
-    if most <= 0:
-        return found
-    row_size = split.row_sizes[row]
     if found == n_neighbors and similarity(most, overlap, size, row_size, beta) < work.sims[0]:
         return found
-    dot += _lower_dot(split.pairs, split.lows, scratch.table, first, last)
+    dot = most - lower + _lower_dot(split.pairs, split.lows, scratch.table, first, last)
     if dot <= 0:
         return found
     sim = similarity(dot, overlap, size, row_size, beta)
@@ -161,6 +194,7 @@ def complete_best(split, work, scratch, pending, found, n_neighbors, size, beta)
             scratch.rows[kept] = scratch.rows[i]
             scratch.overlaps[kept] = scratch.overlaps[i]
             scratch.accs[kept] = scratch.accs[i]
+            scratch.weights_of[kept] = scratch.weights_of[i]
             scratch.bounds[kept] = scratch.bounds[i]
             kept += 1
     return found, kept

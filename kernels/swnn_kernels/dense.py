@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS, to_bytes, weighted_sum
+from swnn_kernels.bitslice import PLANES, STEP_ROWS, STEP_WORDS, to_bytes, weighted_sum
 from swnn_kernels.bounds import CHUNK, LANES, passing, store_uppers, upper_of_row
 from swnn_kernels.cache import inline, routine
 from swnn_kernels.completion import (
@@ -15,6 +15,7 @@ from swnn_kernels.completion import (
     nth_largest,
     threshold,
 )
+from swnn_kernels.fixed_point import COS_SCALE
 from swnn_kernels.prepare import plan_sums
 from swnn_kernels.vectors import at_least, larger, load_floats, prefetch, splat, store_floats
 
@@ -39,19 +40,20 @@ def _scatter(split, scratch, n_rare, first, limit, acc):  # type: ignore[no-unty
 
 
 @inline
-def _sum_step(split, scratch, step, at, count_planes, mass_planes):  # type: ignore[no-untyped-def]
-    """Overlaps and masses of the 512 rows of a step, as bytes at ``at``."""
+def _sum_step(split, scratch, step, at, count_planes, weight_planes):  # type: ignore[no-untyped-def]
+    """Overlaps, where any planes are for them, and weights of a step's 512 rows, as bytes."""
     word = step * STEP_WORDS
+    if count_planes > 0:
+        weighted_sum(
+            split.bits, scratch.count_offsets, scratch.count_starts, word, scratch.planes,
+            count_planes, scratch.queue, scratch.slots, 0,
+        )  # fmt: skip
+        to_bytes(scratch.planes, 0, scratch.sums, at)
+        if count_planes > 8:
+            to_bytes(scratch.planes, 8, scratch.sums, CHUNK + at)
     weighted_sum(
-        split.bits, scratch.count_offsets, scratch.count_starts, word, scratch.planes,
-        count_planes, scratch.queue, scratch.slots, STEP_WORDS,
-    )  # fmt: skip
-    to_bytes(scratch.planes, 0, scratch.sums, at)
-    if count_planes > 8:
-        to_bytes(scratch.planes, 8, scratch.sums, CHUNK + at)
-    weighted_sum(
-        split.bits, scratch.mass_offsets, scratch.mass_starts, word, scratch.planes, mass_planes,
-        scratch.queue, scratch.slots, 0,
+        split.bits, scratch.weight_offsets, scratch.weight_starts, word, scratch.planes,
+        weight_planes, scratch.queue, scratch.slots, STEP_WORDS,
     )  # fmt: skip
     to_bytes(scratch.planes, 0, scratch.sums, 2 * CHUNK + at)
     to_bytes(scratch.planes, 8, scratch.sums, 3 * CHUNK + at)
@@ -59,33 +61,36 @@ def _sum_step(split, scratch, step, at, count_planes, mass_planes):  # type: ign
 
 @inline
 def _keep(  # type: ignore[no-untyped-def]
-    split, work, scratch, pending, at, row, local, size, mass_step, beta, theta, dead
+    split, work, scratch, pending, at, row, local, size, weight_step, beta, theta, dead
 ):
     """Put a row among the pending ones if its own bound reaches theta; their number."""
     if dead.size > 0 and dead[row]:
         return pending
     prefetch(split.ends, row)
     acc = work.acc[local]
-    upper, overlap = upper_of_row(split, scratch.sums, at, row, acc, size, mass_step, beta)
+    upper, overlap, weight = upper_of_row(
+        split, scratch.sums, at, row, acc, size, weight_step, beta
+    )
     if overlap == 0 or upper < theta:
         return pending
     scratch.rows[pending] = row
     scratch.overlaps[pending] = overlap
     scratch.accs[pending] = acc
+    scratch.weights_of[pending] = weight
     scratch.bounds[pending] = np.float32(upper * (1.0 + 2.0**-16))
     return pending + 1
 
 
 @inline
 def _keep_lanes(  # type: ignore[no-untyped-def]
-    split, work, scratch, pending, mask, at, row, local, size, mass_step, beta, theta, dead
+    split, work, scratch, pending, mask, at, row, local, size, weight_step, beta, theta, dead
 ):
     """Do so for those of eight rows whose bit is set in a mask."""
     for lane in range(min(LANES, split.ends.size - 1 - row)):
         if (mask >> lane) & 1:
             pending = _keep(
                 split, work, scratch, pending, at + lane, row + lane, local + lane, size,
-                mass_step, beta, theta, dead,
+                weight_step, beta, theta, dead,
             )  # fmt: skip
     return pending
 
@@ -104,7 +109,7 @@ def _group_maxima(uppers, groups, rows):  # type: ignore[no-untyped-def]
 
 
 @routine
-def _first_theta(split, work, scratch, limit, size, n_neighbors, beta, mass_step, dead):  # type: ignore[no-untyped-def]
+def _first_theta(split, work, scratch, limit, size, n_neighbors, beta, weight_step, dead):  # type: ignore[no-untyped-def]
     """Complete the best rows of the first chunk; sizes of heap and pending.
 
     At least S groups reach the S-th largest group maximum, so at least S rows are completed first.
@@ -128,7 +133,7 @@ def _first_theta(split, work, scratch, limit, size, n_neighbors, beta, mass_step
             mask = at_least(uppers, splat(lowest)) & ~at_least(uppers, splat(highest))
             if mask:
                 pending = _keep_lanes(
-                    split, work, scratch, pending, mask, row, row, row, size, mass_step, beta,
+                    split, work, scratch, pending, mask, row, row, row, size, weight_step, beta,
                     theta, dead,
                 )  # fmt: skip
         if highest == np.inf:
@@ -140,30 +145,63 @@ def _first_theta(split, work, scratch, limit, size, n_neighbors, beta, mass_step
 
 
 @inline
+def _bound_rows(split, work, scratch, base, first, size, weight_step, theta, storing, wide, power):  # type: ignore[no-untyped-def]
+    """Bound a step's rows: store the bounds, or in masks which rows pass.
+
+    Nothing but vectors in these loops: what is done with the rows that pass waits until after.
+    """
+    if storing:
+        for row in range(base, base + STEP_ROWS, LANES):
+            store_uppers(
+                split, work, scratch.sums, row, row, row - first, size, weight_step, wide, power,
+                scratch.uppers,
+            )  # fmt: skip
+    else:
+        for at in range(0, STEP_ROWS, LANES):
+            scratch.masks[np.uint64(at >> 3)] = passing(
+                split, work, scratch.sums, at, base + at, base + at - first, size, weight_step,
+                wide, power, theta,
+            )  # fmt: skip
+
+
+@inline
 def _step(  # type: ignore[no-untyped-def]
-    split, work, scratch, pending, step, first, size, beta, mass_step, planes, theta, dead, storing
+    split,
+    work,
+    scratch,
+    pending,
+    step,
+    first,
+    size,
+    beta,
+    weight_step,
+    planes,
+    theta,
+    dead,
+    storing,
 ):
     """Bound the rows of a step and store the bounds, or keep the rows that pass; the pending."""
     base = step * STEP_ROWS
-    start = base if storing else 0
-    _sum_step(split, scratch, step, start, planes[0], planes[1])
-    power = min(2, int(beta))
-    wide = planes[0] > 8
-    for at in range(0, STEP_ROWS, LANES):
-        row = base + at
-        if storing:
-            store_uppers(
-                split, work, scratch.sums, row, row, row, size, mass_step, wide, power,
-                scratch.uppers,
-            )  # fmt: skip
-            continue
-        mask = passing(
-            split, work, scratch.sums, at, row, row - first, size, mass_step, wide, power, theta
-        )
+    _sum_step(split, scratch, step, base if storing else 0, planes[0], planes[1])
+    # Each call is compiled for its constants.
+    common = split, work, scratch, base, first, size, weight_step, theta, storing
+    if planes[0] > 8:
+        _bound_rows(*common, True, min(2, int(beta)))
+    elif beta < 1.0:
+        _bound_rows(*common, False, 0)
+    elif beta < 2.0:
+        _bound_rows(*common, False, 1)
+    else:
+        _bound_rows(*common, False, 2)
+    if storing:
+        return pending
+    for i in range(STEP_ROWS // LANES):
+        mask = scratch.masks[i]
         if mask:
+            at = i * LANES
             pending = _keep_lanes(
-                split, work, scratch, pending, mask, at, row, row - first, size, mass_step, beta,
-                theta, dead,
+                split, work, scratch, pending, mask, at, base + at, base + at - first, size,
+                weight_step, beta, theta, dead,
             )  # fmt: skip
     return pending
 
@@ -178,10 +216,13 @@ def dense_search(  # type: ignore[no-untyped-def]
     bounds are stored, to find such a value by completing its best rows.
     """
     n_rows = split.ends.size - 1
-    count_planes, mass_planes, step64 = plan_sums(split, scratch, plan, beta)
-    mass_step = np.float32(step64 * (1.0 + 2.0**-20))
-    scratch.sums[CHUNK : 2 * CHUNK] = 0
-    scratch.tally[1] += scratch.mass_starts[-1] + plan[1]
+    count_planes, weight_planes, step64 = plan_sums(split, scratch, plan[1], n_neighbors, beta)
+    if beta == 0.0:
+        count_planes = 0  # nothing depends on the overlaps
+    scratch.weight_step[0] = step64 * (1.0 / COS_SCALE)
+    weight_step = np.float32(step64 * (1.0 + 2.0**-20))
+    scratch.sums[: 2 * CHUNK] = 0
+    scratch.tally[1] += scratch.weight_starts[PLANES] + plan[1]
     found, pending = np.int64(0), np.int64(0)
     for first in range(0, n_rows, CHUNK):
         limit = min(first + CHUNK, n_rows)
@@ -193,12 +234,12 @@ def dense_search(  # type: ignore[no-untyped-def]
                 pending = np.int64(0)
             theta = max(floor, threshold(work, found, n_neighbors))
             pending = _step(
-                split, work, scratch, pending, step, first, size, beta, mass_step,
-                (count_planes, mass_planes), theta, dead, storing,
+                split, work, scratch, pending, step, first, size, beta, weight_step,
+                (count_planes, weight_planes), theta, dead, storing,
             )  # fmt: skip
         if storing:
             found, pending = _first_theta(
-                split, work, scratch, limit, size, n_neighbors, beta, mass_step, dead
+                split, work, scratch, limit, size, n_neighbors, beta, weight_step, dead
             )
         work.acc[: limit - first] = 0
         if pending > _RAISE_AT * n_neighbors:

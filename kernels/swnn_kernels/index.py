@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from swnn_kernels import layout
+from swnn_kernels import layout, levels
 from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS
+from swnn_kernels.forward import SIZES
 from swnn_kernels.records import Lists, Split, frozen
 from swnn_kernels.validate import check_arrays, check_rows
 
@@ -21,14 +22,18 @@ _DTYPES = {
     "frequent": np.int32,
     "ends": np.int64,
     "pairs": np.uint32,
-    "lows": np.uint16,
+    "lows": np.uint8,
     "bits": np.uint64,
-    "lines": np.uint16,
+    "firsts": np.int32,
+    "small": np.float32,
+    "large": np.float32,
+    "scales": np.uint16,
 }
 _FREQUENT = 0.01  # share of the rows from which a bitmap pays
 _FEWEST = 64  # rows below which no feature is frequent: a bitmap would be mostly padding
 _LONG = 300  # mean features of a row: single rows are dear then, and their bounds loose
-_MOST_FREQUENT = 2**16 - 1  # local numbers and overlaps among them are uint16
+_MOST_BYTES = 12  # for a non-zero in all
+_MOST_FREQUENT = 2**15  # twice a local number fits 16 bits
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,10 @@ class InvertedIndex:
     pairs: np.ndarray
     lows: np.ndarray
     bits: np.ndarray
-    lines: np.ndarray
+    firsts: np.ndarray
+    small: np.ndarray
+    large: np.ndarray
+    scales: np.ndarray
 
     @classmethod
     def build(
@@ -108,37 +116,43 @@ class InvertedIndex:
         if frequent is None:
             meets_few = float(np.square(counts, dtype=np.float64).sum()) < float(n_rows) ** 2
             frequent = 2.0 if meets_few or indices.size > _LONG * n_rows else _FREQUENT
-        often = _frequent_features(counts, max(fewest, int(np.ceil(frequent * n_rows))))
+        often = _frequent_features(counts, max(fewest, int(np.ceil(frequent * n_rows))), n_rows)
         local = np.full(n_features, -1, dtype=np.int32)
         local[often] = np.arange(often.size, dtype=np.int32)
-        n_forward = int(counts[often].sum())
-        counts[often] = 0
+        row_sizes = np.zeros(-(-n_rows // STEP_ROWS) * STEP_ROWS, dtype=np.int32)
+        row_sizes[:n_rows] = np.diff(indptr)
+        scales = levels.scales_of(row_sizes)
+        small, large, last, outside = levels.choose_levels(
+            indptr, indices, units, local, scales, often.size
+        )
+        n_forward = int(counts[often].sum() - outside.sum())
+        counts[often] = outside
         starts = np.zeros(n_features + 2, dtype=np.int64)
         np.cumsum(counts, out=starts[2:])
-        rare = int(starts[-1])
+        firsts = np.zeros(often.size + 1, dtype=np.int32)
+        np.cumsum(np.where(small < large, 2, 1), out=firsts[1:])
         arrays = {
-            "rows": np.empty(rare, dtype=np.uint32),
-            "units": np.empty(rare, dtype=np.int32),
+            "sizes": np.array([n_features, row_sizes.max(initial=0)], dtype=np.int64),
+            "row_sizes": row_sizes,
+            "rows": np.empty(indices.size - n_forward, dtype=np.uint32),
+            "units": np.empty(indices.size - n_forward, dtype=np.int32),
             "frequent": often,
             "ends": np.zeros(n_rows + 1, dtype=np.int64),
             "pairs": np.empty(n_forward, dtype=np.uint32),
-            "lows": np.empty(n_forward, dtype=np.uint16),
-            "bits": _bitmaps(often.size, n_rows),
+            "lows": np.empty(n_forward, dtype=np.uint8),
+            "bits": _bitmaps(int(firsts[-1]), n_rows),
+            "firsts": firsts,
+            "small": small,
+            "large": large,
+            "scales": scales,
         }
         layout.fill(
-            indptr,
-            indices,
-            units,
-            local,
-            starts,
+            indptr, indices, units, local, scales, small, last, firsts, starts,
             *(arrays[name] for name in ("rows", "units", "ends", "pairs", "lows", "bits")),
-        )
+            np.empty(row_sizes.max(initial=0), dtype=np.uint32),
+            np.empty(row_sizes.max(initial=0), dtype=np.uint8), np.zeros(SIZES, dtype=np.int64),
+        )  # fmt: skip
         arrays["starts"] = starts[:-1].copy()
-        arrays["lines"] = layout.bound_lines(arrays["ends"], arrays["pairs"], arrays["lows"])
-        arrays["row_sizes"] = np.zeros(arrays["lines"].shape[1], dtype=np.int32)
-        arrays["row_sizes"][:n_rows] = np.diff(indptr)
-        largest = int(arrays["row_sizes"].max(initial=0))
-        arrays["sizes"] = np.array([n_features, largest], dtype=np.int64)
         return cls.from_arrays(arrays)
 
     @classmethod
@@ -200,7 +214,8 @@ class InvertedIndex:
         """The arrays as the pruned kernel takes them."""
         return Split(
             self.starts, self.list_rows, self.list_units, self.row_sizes, self.local, self.ends,
-            self.pairs, self.lows, self.bits.reshape(-1), self.bits.shape[1], *self.lines,
+            self.pairs, self.lows, self.bits.reshape(-1), self.bits.shape[1], self.firsts,
+            self.small, self.large, self.scales,
         )  # fmt: skip
 
     @cached_property
@@ -211,13 +226,17 @@ class InvertedIndex:
     def _invert(self) -> Lists:
         if not self.frequent.size:
             return Lists(self.starts, self.list_rows, self.list_units)
-        full = np.empty(self.n_features + 1, dtype=np.int64)
+        counts = np.zeros(self.frequent.size, dtype=np.int64)
+        layout.count_forward(self.pairs, counts)
+        lengths = np.diff(self.starts)
+        lengths[self.frequent] += counts
+        full = np.zeros(self.n_features + 1, dtype=np.int64)
+        np.cumsum(lengths, out=full[1:])
         rows = np.empty(self.nnz, dtype=np.uint32)
         units = np.empty(self.nnz, dtype=np.int32)
-        cursor = np.zeros(self.n_rows, dtype=np.int32)
         layout.invert(
-            self.starts, self.list_rows, self.list_units, self.local, self.ends, self.pairs,
-            self.lows, self.bits, cursor, full, rows, units,
+            self.starts, self.list_rows, self.list_units, self.local, self.frequent, self.ends,
+            self.pairs, self.lows, full, counts, np.empty_like(counts), rows, units,
         )  # fmt: skip
         return Lists(frozen(full), frozen(rows), frozen(units))
 
@@ -263,11 +282,19 @@ class InvertedIndex:
         return np.array(positions, dtype=np.int64), np.array(units, dtype=np.int32)
 
 
-def _frequent_features(counts: np.ndarray, least: int) -> np.ndarray:
-    """Features of at least so many rows, ascending; the most frequent if they are too many."""
-    often = np.flatnonzero(counts >= least)
-    if often.size > _MOST_FREQUENT:
-        often = often[np.argsort(-counts[often], kind="stable")[:_MOST_FREQUENT]]
+def _frequent_features(counts: np.ndarray, least: int, n_rows: int) -> np.ndarray:
+    """Features of at least so many rows, ascending; the most frequent if bitmaps grow too large.
+
+    A value costs 8 bytes in a list and 5 in a forward row; two bitmaps a feature come on top.
+    """
+    order = np.argsort(-counts, kind="stable")[:_MOST_FREQUENT]
+    often = order[counts[order] >= least]
+    words = -(-n_rows // STEP_ROWS) * STEP_WORDS
+    bitmaps = 2 * 8 * words * np.arange(1, often.size + 1)
+    room = (_MOST_BYTES - 8) * counts.sum() + 3 * np.cumsum(counts[often])
+    room -= 14 * n_rows + 12 * counts.size
+    fits = np.flatnonzero(bitmaps <= room)
+    often = often[: fits[-1] + 1 if fits.size else 0]
     return np.sort(often).astype(np.int32)
 
 

@@ -6,18 +6,24 @@ import numpy as np
 
 from swnn_kernels.bitslice import PLANES
 from swnn_kernels.cache import inline, routine
-from swnn_kernels.fixed_point import COS_SCALE
+from swnn_kernels.fixed_point import FRACTION_BITS
 from swnn_kernels.reference import PACK
-from swnn_kernels.vectors import prefetch
+from swnn_kernels.vectors import leading_zeros, prefetch, trailing_zeros
 
 SIGNIFICANT = 3
-"""Most bits kept of a feature's mass, which is rounded up."""
-_MASS_BITS = 13  # the whole mass of the query's frequent features is so many bits long
-# With Jaccard's coefficient the overlap bounds well by itself: fewer bits are faster in all.
-_SIGNIFICANT_JACCARD = 2
-_MASS_BITS_JACCARD = 11
-LONGEST_QUERY = 30_000
-"""Up to so many features, masses are sure to fit 16 planes."""
+"""Most bits kept of a weight, which is rounded up."""
+_BITS = 12  # the largest sum of weights is about so many bits long
+_WORTH = (
+    0.1  # of a feature's mean share in the bound: a second bitmap is read if it saves that much
+)
+# For few neighbours with Jaccard's coefficient, whose overlap bounds well by itself, coarser weights
+# are faster in all: more rows are completed, fewer bitmaps are added.
+_COARSE_SIGNIFICANT = 2
+_COARSE_BITS = 11
+_COARSE_WORTH = 0.25
+_FEW_NEIGHBOURS = 40
+LONGEST_QUERY = 20_000
+"""Up to so many features, sums of weights are sure to fit 16 planes."""
 
 
 @routine
@@ -32,28 +38,30 @@ def split_query(split, work, scratch, size):  # type: ignore[no-untyped-def]
     postings = np.int64(0)
     mass = np.int64(0)
     positive = np.int64(0)
+    reach = 0.0
     for q in range(size):
         feature = work.indices[q]
         unit = np.int64(work.units[q])
         number = np.int64(split.local[feature])
-        if number < 0:
-            first, last = split.starts[feature], split.starts[feature + 1]
+        first, last = split.starts[feature], split.starts[feature + 1]
+        if first < last:  # a rare feature, or the large values of a frequent one
             scratch.rare[n_rare] = first
             scratch.rare_ends[n_rare] = last
             scratch.rare_weights[n_rare] = unit * PACK
             postings += last - first
             prefetch(split.rows, first)
             prefetch(split.units, first)
-            n_rare += last > first
-        else:
+            n_rare += 1
+        if number >= 0:
             scratch.numbers[n_frequent] = number
-            scratch.weights[n_frequent] = unit * unit
+            reach += abs(unit) * np.float64(split.large[number])
             scratch.table[number] = unit
             scratch.member[number] = 1
             mass += unit * unit
             positive += unit if unit > 0 else np.int64(0)
             n_frequent += 1
     scratch.positive[0] = positive
+    scratch.reach[0] = reach
     scratch.tally[0] += postings
     return n_rare, n_frequent, postings, mass
 
@@ -64,60 +72,80 @@ def forget_query(scratch, n_frequent):  # type: ignore[no-untyped-def]
     for j in range(n_frequent):
         scratch.table[scratch.numbers[j]] = 0
         scratch.member[scratch.numbers[j]] = 0
+        scratch.shares[2 * scratch.numbers[j]] = 0
+        scratch.shares[2 * scratch.numbers[j] + 1] = 0
 
 
 @inline
 def _round_up(weight, significant):  # type: ignore[no-untyped-def]
     """Round a positive integer up to few significant bits."""
-    shift = 0
-    while (weight >> shift) >= (1 << significant):
-        shift += 1
+    shift = max(0, 64 - leading_zeros(weight) - significant)
     return ((weight + (1 << shift) - 1) >> shift) << shift
 
 
 @inline
-def _width(total):  # type: ignore[no-untyped-def]
-    """Bits of an integer."""
-    bits = 0
-    while total >> bits:
-        bits += 1
-    return bits
+def _count_bitmaps(scratch, n_frequent):  # type: ignore[no-untyped-def]
+    """Find where the bitmaps of each weight start."""
+    starts = scratch.weight_starts
+    starts[:] = 0
+    for j in range(2 * n_frequent):
+        weight = scratch.weights[j]
+        while weight:
+            starts[trailing_zeros(weight) + 1] += 1
+            weight &= weight - 1
+    for p in range(PLANES):
+        starts[p + 1] += starts[p]
+        scratch.cursors[p] = starts[p]
+        scratch.count_starts[p + 1] = n_frequent
 
 
 @inline
-def _place_masses(scratch, n_frequent):  # type: ignore[no-untyped-def]
-    """Sort the bitmaps by the bits of their masses."""
-    for p in range(PLANES):
-        scratch.cursors[p] = scratch.mass_starts[p]
-    for j in range(n_frequent):
-        for p in range(PLANES):
-            if (scratch.weights[j] >> p) & 1:
-                scratch.mass_offsets[scratch.cursors[p]] = scratch.count_offsets[j]
-                scratch.cursors[p] += 1
+def _place_bitmaps(scratch, n_frequent, words):  # type: ignore[no-untyped-def]
+    """Sort the bitmaps by the bits of their weights."""
+    for j in range(2 * n_frequent):
+        offset = scratch.count_offsets[j >> 1] + (j & 1) * words
+        weight = scratch.weights[j]
+        while weight:
+            p = trailing_zeros(weight)
+            weight &= weight - 1
+            scratch.weight_offsets[scratch.cursors[p]] = offset
+            scratch.cursors[p] += 1
+
+
+@inline
+def _as_weight(product, step, significant):  # type: ignore[no-untyped-def]
+    return _round_up(np.int64(np.ceil(product / step * (1.0 + 1e-9))), significant)
 
 
 @routine
-def plan_sums(split, scratch, plan, beta):  # type: ignore[no-untyped-def]
-    """Lay out the sums of overlap and mass; planes of both and the size of a step of mass.
+def plan_sums(split, scratch, n_frequent, n_neighbors, beta):  # type: ignore[no-untyped-def]
+    """Lay out the sums of overlap and weight; planes of both and the size of a step of weight.
 
-    The masses q_j**2 become integers, rounded up, so that every sum is an upper bound.
+    The products of query values and levels become integers, rounded up, so that every sum is an
+    upper bound. A second bitmap is read only where it lowers the bound enough.
     """
-    _, n_frequent, _, mass = plan
-    significant = _SIGNIFICANT_JACCARD if beta >= 1.0 else SIGNIFICANT
-    step = max(mass, 1) / 2.0 ** (_MASS_BITS_JACCARD if beta >= 1.0 else _MASS_BITS)
+    coarse = beta >= 1.0 and n_neighbors <= _FEW_NEIGHBOURS
+    significant = _COARSE_SIGNIFICANT if coarse else SIGNIFICANT
+    reach = max(scratch.reach[0], 1.0)
+    step = reach / 2.0 ** (_COARSE_BITS if coarse else _BITS)
+    worth = reach / max(1, n_frequent) * (_COARSE_WORTH if coarse else _WORTH)
     total = np.int64(0)
     for j in range(n_frequent):
-        scratch.count_offsets[j] = scratch.numbers[j] * split.words
-        weight = _round_up(np.int64(np.ceil(scratch.weights[j] / step * (1.0 + 1e-9))), significant)
-        scratch.weights[j] = weight
-        total += weight
-    starts = scratch.mass_starts
-    starts[:] = 0
-    for j in range(n_frequent):
-        for p in range(PLANES):
-            starts[p + 1] += (scratch.weights[j] >> p) & 1
-    for p in range(PLANES):
-        starts[p + 1] += starts[p]
-        scratch.count_starts[p + 1] = n_frequent
-    _place_masses(scratch, n_frequent)
-    return _width(n_frequent), _width(total), step * COS_SCALE
+        number = scratch.numbers[j]
+        value = np.float64(abs(scratch.table[number]))
+        small, large = (
+            value * np.float64(split.small[number]),
+            value * np.float64(split.large[number]),
+        )
+        if large - small <= worth:
+            small = large
+        scratch.count_offsets[j] = split.firsts[number] * split.words
+        scratch.weights[2 * j] = _as_weight(small, step, significant)
+        scratch.weights[2 * j + 1] = _as_weight(large - small, step, significant)
+        both = scratch.weights[2 * j] + scratch.weights[2 * j + 1]
+        scratch.shares[2 * number] = scratch.weights[2 * j]
+        scratch.shares[2 * number + 1] = both
+        total += both
+    _count_bitmaps(scratch, n_frequent)
+    _place_bitmaps(scratch, n_frequent, split.words)
+    return 64 - leading_zeros(n_frequent), 64 - leading_zeros(total), step * 2.0**-FRACTION_BITS

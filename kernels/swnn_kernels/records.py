@@ -34,36 +34,39 @@ class Split(NamedTuple):
     local: Int32  # (n_features,): number among the frequent features or -1
     ends: Int64  # (n_rows + 1,): where the forward rows start and end
     pairs: Uint32  # frequent features row by row, see pairs.py
-    lows: Uint16
+    lows: Uint8
     bits: Uint64  # bitmaps one after the other
     words: int  # of a bitmap
-    line_a: Uint16  # padded: bounds of the rows, see layout.bound_lines
-    line_b: Uint16
-    second_a: Uint16
-    second_b: Uint16
-    line_cap: Uint16
+    firsts: Int32  # (n_frequent + 1,): bitmaps of a frequent feature, see levels.py
+    small: Float32  # (n_frequent,)
+    large: Float32  # (n_frequent,)
+    scales: Uint16  # padded: upper halves of float32
 
 
 class Scratch(NamedTuple):
     """Buffers of one thread for the pruned kernel."""
 
     table: Int32  # the query's unit of each frequent feature; zeros between queries
+    shares: Uint16  # by key: what a shared value weighs in a row's sum; zeros between queries
     positive: Int64  # (1,): sum of the query's positive units there
+    weight_step: Float64  # (1,): a step of weight in units of dots over scales
+    reach: Float64  # (1,): the most of a row's dot over them, divided by its scale
     member: Uint8  # whether the query has it; zeros between queries
     rare: Int64  # positions in the lists of rare features
     rare_ends: Int64
     rare_weights: Int64
     numbers: Int64  # the query's frequent features by local number
-    weights: Int64  # their quantised masses
-    count_offsets: Int64  # their bitmaps
+    count_offsets: Int64  # their first bitmaps
     count_starts: Int64  # (PLANES + 1,)
-    mass_offsets: Int64  # the same by bits of the masses
-    mass_starts: Int64  # (PLANES + 1,)
+    weights: Int64  # of their first and second bitmaps in turn
+    weight_offsets: Int64  # bitmaps by bits of their weights
+    weight_starts: Int64  # (PLANES + 1,)
     cursors: Int64  # (PLANES,)
     planes: Uint64  # vertical counters
     queue: Uint64  # their carries
     slots: Int64  # 0, 8, 16, ...
-    sums: Uint8  # (4 * CHUNK,): overlaps and masses of rows, low and high bytes
+    sums: Uint8  # (4 * CHUNK,): overlaps and weights of rows, low and high bytes
+    masks: Uint8  # (STEP_ROWS / 8,): which rows of a step pass
     uppers: Float32  # (CHUNK,)
     groups: Float32  # (CHUNK / 8,)
     histogram: Int32
@@ -71,6 +74,7 @@ class Scratch(NamedTuple):
     rows: Int64  # pending rows
     overlaps: Int64
     accs: Int64
+    weights_of: Int64  # their sums of weights, or -1
     bounds: Float32
     touched: Uint32  # (n_rows,): rows that share a rare feature
     tally: Int64  # rare postings, bitmaps summed, rows completed, trust in the lists

@@ -11,7 +11,7 @@ import numpy as np
 from swnn_kernels.bounds import MARGIN
 from swnn_kernels.cache import inline, routine
 from swnn_kernels.completion import PENDING, complete_all, threshold
-from swnn_kernels.fixed_point import COS_SCALE
+from swnn_kernels.fixed_point import COS_SCALE, FRACTION_BITS
 from swnn_kernels.heap import push
 from swnn_kernels.similarity import similarity
 from swnn_kernels.vectors import half_to_float
@@ -34,10 +34,10 @@ def touch(split, work, scratch, n_rare):  # type: ignore[no-untyped-def]
 
 
 @inline
-def upper_of_touched(split, row, acc, rest, n_frequent, size, beta):  # type: ignore[no-untyped-def]
-    """Bound of a row from its rare part alone: the frequent part may match in full."""
+def upper_of_touched(split, row, acc, rest, reach, n_frequent, size, beta):  # type: ignore[no-untyped-def]
+    """Bound of a row from its listed part alone: the frequent part may match in full."""
     upper = np.float64(acc >> 16) * COS_SCALE
-    upper += rest * np.sqrt(np.float64(half_to_float(split.line_cap[row])))
+    upper += min(rest, reach * np.float64(half_to_float(split.scales[row])))
     row_size = np.int64(split.row_sizes[row])
     overlap = min((acc & 0xFFFF) + n_frequent, row_size)
     if beta > 0.0:
@@ -61,6 +61,12 @@ def remaining_mass(mass):  # type: ignore[no-untyped-def]
     return np.sqrt(mass * COS_SCALE) * (1.0 + 2.0**-20)
 
 
+@inline
+def remaining_reach(scratch):  # type: ignore[no-untyped-def]
+    """Most that the frequent features add to a row's dot over its scale, rounded up."""
+    return scratch.reach[0] * 2.0**-FRACTION_BITS * (1.0 + 2.0**-20)
+
+
 @routine
 def sparse_search(  # type: ignore[no-untyped-def]
     split, work, scratch, plan, size, n_neighbors, beta, dead
@@ -68,7 +74,7 @@ def sparse_search(  # type: ignore[no-untyped-def]
     """Fill the heap of ``work``; its size and whether no other row can belong to the answer."""
     n_rare, n_frequent, _, mass = plan
     count = touch(split, work, scratch, n_rare)
-    rest = remaining_mass(mass)
+    rest, reach = remaining_mass(mass), remaining_reach(scratch)
     found, pending = np.int64(0), np.int64(0)
     for i in range(count):
         row = np.int64(scratch.touched[i])
@@ -82,12 +88,13 @@ def sparse_search(  # type: ignore[no-untyped-def]
                 if sim > 0.0:
                     found = push(work.sims, work.rows, found, n_neighbors, sim, row)
             continue
-        upper = upper_of_touched(split, row, acc, rest, n_frequent, size, beta)
+        upper = upper_of_touched(split, row, acc, rest, reach, n_frequent, size, beta)
         if upper < threshold(work, found, n_neighbors):
             continue
         scratch.rows[pending] = row
         scratch.overlaps[pending] = -1  # not known yet
         scratch.accs[pending] = acc
+        scratch.weights_of[pending] = -1
         scratch.bounds[pending] = np.float32(upper * (1.0 + 2.0**-16))
         pending += 1
         if pending == PENDING:

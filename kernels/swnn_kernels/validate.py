@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS, bit_of, word_of
-from swnn_kernels.cache import kernel
+from swnn_kernels.cache import inline, kernel
 from swnn_kernels.fixed_point import FRACTION_BITS
-from swnn_kernels.layout import bound_lines
-from swnn_kernels.pairs import LARGEST_LOW, LOW_BITS, number_of
+from swnn_kernels.levels import ratio_of, scales_of
+from swnn_kernels.pairs import key_of, number_of, unit_of
+from swnn_kernels.vectors import half_to_float
 
 if TYPE_CHECKING:
     from swnn_kernels.index import InvertedIndex
@@ -31,23 +32,39 @@ def first_bad_row(indptr, indices, units, n_features):  # type: ignore[no-untype
     return -1
 
 
+@inline
+def _has_bit(bits, plane, row):  # type: ignore[no-untyped-def]
+    return (bits[plane, word_of(row)] >> bit_of(row)) & np.uint64(1) != 0
+
+
 @kernel
-def _forward_matches_bits(ends, pairs, bits, row_sizes, rare):  # type: ignore[no-untyped-def]
-    """Whether every forward entry has its bit and there are no other bits."""
-    total = np.int64(0)
+def _forward_matches_bits(  # type: ignore[no-untyped-def]
+    ends, pairs, lows, bits, firsts, small, large, scales, row_sizes, listed
+):
+    """Whether every forward entry has its bits and levels, and there are no other bits."""
+    expected, total = np.int64(0), np.int64(0)
     for row in range(ends.size - 1):
-        if row_sizes[row] != rare[row] + ends[row + 1] - ends[row]:
+        if row_sizes[row] != listed[row] + ends[row + 1] - ends[row]:
             return False
         for p in range(ends[row], ends[row + 1]):
-            if not (bits[number_of(pairs[p]), word_of(row)] >> bit_of(row)) & np.uint64(1):
+            number = number_of(pairs[p])
+            ratio = ratio_of(unit_of(pairs[p], lows[p]), half_to_float(scales[row]))
+            is_large = ratio > small[number]
+            if is_large != (key_of(pairs[p]) & 1):
                 return False
-    for number in range(bits.shape[0]):
+            has_second = is_large and firsts[number + 1] - firsts[number] == 2
+            if not _has_bit(bits, firsts[number], row) or not ratio <= large[number]:
+                return False
+            if is_large and not (has_second and _has_bit(bits, firsts[number] + 1, row)):
+                return False
+            expected += 1 + has_second
+    for plane in range(bits.shape[0]):
         for w in range(bits.shape[1]):
-            word = bits[number, w]
+            word = bits[plane, w]
             while word:
                 word &= word - np.uint64(1)
                 total += 1
-    return total == pairs.size
+    return total == expected
 
 
 def check_indptr(indptr: np.ndarray, nnz: int, what: str) -> None:
@@ -73,14 +90,6 @@ def check_rows(
         )
 
 
-def _unpack(pairs: np.ndarray, lows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers and units of the forward rows."""
-    if pairs.shape != lows.shape or lows.max(initial=0) > LARGEST_LOW:
-        raise ValueError("index: lower parts of the forward units are missing or too large")
-    highs = (pairs >> 16).astype(np.uint16).view(np.int16)
-    return pairs & 0xFFFF, (highs.astype(np.int32) << LOW_BITS) + lows
-
-
 def check_arrays(index: InvertedIndex) -> None:
     """Raise ValueError unless the arrays of an index fit together."""
     n_rows, n_features = index.n_rows, index.n_features
@@ -90,25 +99,32 @@ def check_arrays(index: InvertedIndex) -> None:
         index.sizes.shape == (2,)
         and index.starts.shape == (n_features + 1,)
         and index.ends.shape == (n_rows + 1,)
-        and index.bits.shape == (n_frequent, steps * STEP_WORDS)
+        and index.bits.ndim == 2
+        and index.bits.shape[1] == steps * STEP_WORDS
         and index.row_sizes.shape == (steps * STEP_ROWS,)
-        and index.lines.shape == (5, steps * STEP_ROWS)
-        and n_frequent < 2**16
+        and index.scales.shape == (steps * STEP_ROWS,)
+        and index.small.shape == index.large.shape == (n_frequent,)
+        and index.firsts.shape == (n_frequent + 1,)
+        and n_frequent <= 2**15
     )
     if not shapes_fit:
         raise ValueError("index: the shapes of its arrays do not fit together")
-    frequent = index.frequent.astype(np.int64)
     one_row = np.array([0, n_frequent])
     check_rows(one_row, index.frequent, np.zeros(n_frequent, np.int32), n_features, "frequent")
     check_rows(index.starts, index.list_rows, index.list_units, n_rows, "lists")
-    numbers, units = _unpack(index.pairs, index.lows)
-    check_rows(index.ends, numbers, units, n_frequent, "forward rows")
-    if np.any(index.starts[frequent] != index.starts[frequent + 1]):
-        raise ValueError("index: a frequent feature has a list too")
-    if not np.array_equal(index.lines, bound_lines(index.ends, index.pairs, index.lows)):
-        raise ValueError("index: the bounds of the rows do not fit the forward rows")
-    rare = np.bincount(index.list_rows, minlength=n_rows)
-    matches = _forward_matches_bits(index.ends, index.pairs, index.bits, index.row_sizes, rare)
+    check_indptr(index.ends, index.pairs.size, "forward rows")
+    if index.pairs.shape != index.lows.shape or np.any((index.pairs & 0xFFFF) >= 2 * n_frequent):
+        raise ValueError("index: a forward row has a feature that is not frequent, or lacks a unit")
+    check_indptr(index.firsts, index.bits.shape[0], "bitmaps")
+    if np.any(np.diff(index.firsts) != np.where(index.small < index.large, 2, 1)):
+        raise ValueError("index: the bitmaps of the frequent features do not fit their levels")
+    if not np.array_equal(index.scales, scales_of(index.row_sizes)):
+        raise ValueError("index: the scales of the rows do not fit their sizes")
+    listed = np.bincount(index.list_rows, minlength=n_rows)
+    matches = _forward_matches_bits(
+        index.ends, index.pairs, index.lows, index.bits, index.firsts, index.small, index.large,
+        index.scales, index.row_sizes, listed,
+    )  # fmt: skip
     matches &= not index.row_sizes[n_rows:].any()
     if not matches or index.sizes[1] != index.row_sizes.max(initial=0):
         raise ValueError("index: bitmaps, forward rows and row sizes contradict each other")

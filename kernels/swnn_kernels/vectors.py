@@ -265,6 +265,25 @@ def at_least(typing: Any, a: Any, b: Any) -> Any:
     return types.uint8(Floats, Floats), generate
 
 
+def _zeros(llvm_name: str) -> Any:
+    """Make an intrinsic that counts the zero bits before or after the first one of an int64."""
+
+    @intrinsic
+    def count(typing: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kind = ir.FunctionType(_I64, [_I64, ir.IntType(1)])
+            function = _declare(builder.module, kind, llvm_name)
+            return builder.call(function, [args[0], ir.Constant(ir.IntType(1), 0)])
+
+        return types.int64(types.int64), generate
+
+    return count
+
+
+leading_zeros = _zeros("llvm.ctlz.i64")
+trailing_zeros = _zeros("llvm.cttz.i64")
+
+
 @intrinsic
 def prefetch(typing: Any, array: Any, index: Any) -> Any:
     """Ask for a cache line before it is needed; an address out of bounds does no harm."""

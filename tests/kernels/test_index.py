@@ -62,7 +62,10 @@ DAMAGES = {
     "bits": lambda a: a.__setitem__((0, 0), a[0, 0] ^ np.uint64(1)),
     "frequent": lambda a: a.__setitem__(0, -1),
     "row_sizes": lambda a: a.__setitem__(0, a[0] + 1),
-    "lows": lambda a: a.__setitem__(0, 60000),
+    "firsts": lambda a: a.__setitem__(1, a[1] + 1),
+    "small": lambda a: a.__setitem__(0, a[0] / 2),
+    "large": lambda a: a.__setitem__(0, np.nan),
+    "scales": lambda a: a.__setitem__(0, a[0] - 1),
     "sizes": lambda a: a.__setitem__(0, 7),
 }
 
