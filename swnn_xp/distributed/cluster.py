@@ -32,6 +32,13 @@ def connect(cluster: str | Client = "local") -> Iterator[Client]:
     Yields
     ------
     distributed.Client
+
+    Examples
+    --------
+    >>> from swnn_xp.distributed import connect
+    >>> with connect("local:1") as client:
+    ...     client.submit(abs, -7).result()
+    7
     """
     if isinstance(cluster, Client):
         yield cluster
