@@ -95,7 +95,7 @@ def score_on_cluster(
     >>> X, Y = [[1, 1, 0], [0, 1, 1]], [[1, 0], [0, 1]]
     >>> SWNNClassifier().fit(X, Y).save(folder / "model")
     >>> write_xmc(folder / "new.txt", X, Y)
-    >>> score_on_cluster(folder / "model", folder / "new.txt", folder / "out", cluster="local:1", k=1)
+    >>> score_on_cluster(folder / "model", folder / "new.txt", folder / "out", cluster="local:1")
     Scored(rows=2, parts=1, skipped=0)
     >>> sorted(path.name for path in (folder / "out").iterdir())
     ['job.json', 'part-000000.tsv']
