@@ -43,7 +43,7 @@ def _draw_levels(axes: Any, ratios: Any) -> None:
     beyond = f"the {np.count_nonzero(~inside)} largest stay in the inverted list"
     axes.plot(rank[~inside], ratios[~inside], ".", ms=4, color=GREEN, label=beyond)
     for level, name in ((small, "small"), (large, "large")):
-        axes.text(ratios.size * 0.01, level * 1.02, f"{name}: {level:.2f}", color=ORANGE, size=9)
+        axes.text(ratios.size * 0.01, level + 0.03, f"{name}: {level:.2f}", color=ORANGE, size=9)
     axes.set_xlabel(f"the {ratios.size:,} rows that have the word, by value")
     axes.set_ylabel("value / scale, scale = 1 / sqrt(size of row)")
     axes.set_ylim(0, 1.1 * ratios[-1])

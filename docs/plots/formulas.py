@@ -59,10 +59,14 @@ class Bounds:
         return self.X.data / self.scales[self.row]
 
     @cached_property
+    def is_frequent(self) -> Any:
+        counts = np.bincount(self.X.indices, minlength=self.q.size)
+        return counts >= FREQUENT * self.X.shape[0]
+
+    @cached_property
     def often(self) -> Any:
         """The query's frequent features."""
-        counts = np.bincount(self.X.indices, minlength=self.q.size)
-        return np.flatnonzero((counts >= FREQUENT * self.X.shape[0]) & (self.q > 0))
+        return np.flatnonzero(self.is_frequent & (self.q > 0))
 
     @cached_property
     def level_table(self) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from bounds import PACKAGE, S, debtags_problem
-from formulas import Bounds
+from formulas import Bounds, levels
 from matplotlib import pyplot as plt
 from style import BLUE, GREY, ORANGE, RED, save
 
@@ -36,14 +36,22 @@ def _longest_in_vain(problem: Bounds) -> tuple[int, float]:
 
 def _course(problem: Bounds, row: int) -> tuple[Any, Any]:
     """The dot product so far, and with the most that the rest can add, along the forward row."""
-    here = slice(problem.X.indptr[row], problem.X.indptr[row + 1])
-    listed, weights = (part[here] for part in problem.parts)
-    order = np.argsort(-problem.X.data[here])
-    products = (problem.X.data * problem.q[problem.X.indices])[here][order]
-    seen = np.concatenate([[0], np.cumsum(np.where(weights[order] > 0, products, 0))])
-    rest = weights.sum() - np.concatenate([[0], np.cumsum(weights[order])])
-    known = listed.sum() + seen
+    here = np.arange(problem.X.indptr[row], problem.X.indptr[row + 1])
+    listed, weights = problem.parts
+    forward = here[[_is_forward(problem, p) for p in here]]
+    forward = forward[np.argsort(-problem.X.data[forward])]
+    products = problem.X.data[forward] * problem.q[problem.X.indices[forward]]
+    known = listed[here].sum() + np.concatenate([[0], np.cumsum(products)])
+    rest = weights[here].sum() - np.concatenate([[0], np.cumsum(weights[forward])])
     return known, known + rest * problem.scales[row] * problem.weights[2]
+
+
+def _is_forward(problem: Bounds, p: int) -> bool:
+    """Whether a value is in its forward row, not in a list."""
+    j = problem.X.indices[p]
+    if not problem.is_frequent[j]:
+        return False
+    return bool(problem.ratios[p] <= levels(problem.ratios[problem.X.indices == j])[1])
 
 
 def _draw(axes: Any, known: Any, most: Any, goal: float) -> None:
@@ -58,7 +66,7 @@ def _draw(axes: Any, known: Any, most: Any, goal: float) -> None:
     for p in looks[:1]:
         axes.axvline(p, color=GREY, lw=1, ls="--")
         axes.text(p + 0.5, known[0] * 1.02, f"left here: {p} of {place[-1]} values", size=9)
-    axes.set_xlabel("values of the row, the largest first")
+    axes.set_xlabel("values in the forward row, the largest first")
     axes.set_ylabel("dot product")
-    axes.set_ylim(0.9 * known[0], 1.08 * max(most[0], goal))
+    axes.set_ylim(0.9 * known[0], 1.35 * max(most[0], goal))
     axes.legend(loc="upper right", frameon=False, fontsize=9)
