@@ -75,8 +75,15 @@ $(EXTRAS_VENV)/.done: pyproject.toml
 	@$(EXTRAS_VENV)/bin/python -m pip install $(PIP_QUIET) -e '.[extras]'
 	@touch $@
 
-test-extras: $(EXTRAS_VENV)/.done ## the cluster (Dask) and the HTTP service (and its page, where there is Chromium)
-	@OMP_NUM_THREADS=1 $(EXTRAS_VENV)/bin/python -m pytest -q tests/distributed tests/serve swnn_xp/distributed swnn_xp/serve
+# A test that hangs fails with the stacks of all threads, the second failure ends the run, and what
+# even that can't end is ended. Generous, for machines that are slow and busy.
+HANG_GUARD := --timeout=300 --maxfail=2 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
+EXTRAS_PAGES := docs/cluster.md docs/serving.md
+
+test-extras: $(EXTRAS_VENV)/.done ## the cluster (Dask) and the HTTP service: tests, tutorials, the page in Chromium
+	@OMP_NUM_THREADS=1 timeout 900 $(EXTRAS_VENV)/bin/python -m pytest -q $(HANG_GUARD) \
+	  tests/distributed tests/serve swnn_xp/distributed swnn_xp/serve $(EXTRAS_PAGES) \
+	  $(foreach page,$(EXTRAS_PAGES),'tests/docs/test_code_blocks.py::test_shell_blocks[$(page)]')
 
 bench-serving: $(EXTRAS_VENV)/.done ## the HTTP service under load (needs wrk); DATA=... for a folder with train and test files
 	@OMP_NUM_THREADS=1 $(EXTRAS_VENV)/bin/python asv_benchmarks/serving/load.py \
@@ -156,9 +163,9 @@ bench-peers: ## beside other libraries; SETS="eurlex57k ...", ONLY="peer ...", W
 docs: ## the site into docs/_build/html, then a check of every page
 	@$(MAKE) --no-print-directory VENV=.venv-docs .venv-docs/.has-docs
 	@.venv-docs/bin/python -m sphinx -W --keep-going -q docs docs/_build/html
-	@.venv-docs/bin/python -m pytest -q tests/docs
+	@.venv-docs/bin/python -m pytest -q tests/docs/test_site.py
 
-check: test lint types smoke ## everything that .ci/run runs
+check: test lint types smoke test-extras ## everything that .ci/run runs
 
 clean: ## remove environments and build products
 	rm -rf .venv* docs/_build docs/generated dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .asv

@@ -269,8 +269,14 @@ class SWNNClassifier(Estimator):
         best = self.predict_topk(X, k=1).labels
         return precision_at_k(host_matrix(Y), host_matrix(best), k=1)
 
-    def session(self) -> Session:
+    def session(self, *, budget: int | None = None) -> Session:
         """Open a session for real-time answers, one row at a time, on one thread each.
+
+        Parameters
+        ----------
+        budget : int, optional
+            Compare at most so many training rows in full for a query: faster, but not exact. The
+            session's ``might`` tells how many rows were left open.
 
         Examples
         --------
@@ -283,7 +289,7 @@ class SWNNClassifier(Estimator):
 
         self._check_fitted()
         self._check_params()
-        return Session(self)
+        return Session(self, budget=budget)
 
     def explain(self, x: Any, label: int | str) -> Explanation:
         """Tell which neighbours voted for a label, and which features they share with the row.

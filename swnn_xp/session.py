@@ -28,13 +28,17 @@ class Session:
 
     Rows must be given with ascending ids, without repeats; ids out of range, unsorted ids and
     values that are not finite are refused, nothing else is checked.
+
+    With a ``budget`` only so many rows that look best are compared in full. The neighbours'
+    similarities are still exact, but better neighbours may be missing: `might` bounds their number.
     """
 
-    def __init__(self, clf: SWNNClassifier) -> None:
+    def __init__(self, clf: SWNNClassifier, *, budget: int | None = None) -> None:
         parts = _parts(clf.model_)
         if not all(isinstance(part, NumbaIndex) for part in parts):
             raise ValueError(f"a session needs the backend 'numba', not '{clf.index_.backend}'")
         self._clf = clf
+        self._budget = budget
         self._params = int(clf.n_neighbors), float(clf.alpha), float(clf.beta)
         self._open(clf.model_)
 
@@ -77,6 +81,14 @@ class Session:
         found = self._model.with_ids(self._merged(indices, values))
         return Neighbours(found.ids[0], found.sims[0])
 
+    @property
+    def might(self) -> int:
+        """Number of rows that could still beat the last neighbour of the last answer.
+
+        0 without a budget, or where the answer is exact all the same.
+        """
+        return sum(session.might for session in self._sessions)
+
     def _open(self, model: Model) -> None:
         self._sessions, self._firsts = [], []
         first = 0
@@ -91,6 +103,7 @@ class Session:
                     model.voting_labels.indices[indptr[0] : indptr[-1]],
                     *self._params,
                     dead=dead,
+                    budget=self._budget,
                 )
             )
             self._firsts.append(first)

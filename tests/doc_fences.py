@@ -1,10 +1,13 @@
 """The fenced blocks of a Markdown page."""
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
+# Pages whose examples need an extra, and a module of it: `make test-extras` runs them.
+NEEDS = {"docs/cluster.md": "dask", "docs/serving.md": "fastapi"}
 _FENCE = re.compile(
     r"(?:^<!-- not run: (?P<reason>[^\n]+) -->\n)?^```(?P<kind>[^\n`]*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
@@ -29,6 +32,12 @@ def pages():
 
 def name_of(page):
     return str(page.relative_to(ROOT))
+
+
+def lacks(page):
+    """The module that a page's examples need and that is not installed, or None."""
+    module = NEEDS.get(name_of(page))
+    return module if module and find_spec(module) is None else None
 
 
 def fences(page):

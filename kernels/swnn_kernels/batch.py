@@ -205,7 +205,7 @@ def _run(
     def answer(first: int, last: int) -> None:
         work = make_work(index, n_neighbors, labels, k, longest)
         if pruned:
-            scratch = make_scratch(index, longest)
+            scratch = make_scratch(index, longest, limit)
             query.answer_by_pruned(
                 table(index.split), table(labels), dead, table(work), table(scratch), *queries,
                 first, last, *parameters, limit, might, ids, values,

@@ -32,7 +32,6 @@ _DTYPES = {
 }
 _FREQUENT = 0.01  # share of the rows from which a bitmap pays
 _FEWEST = 64  # rows below which no feature is frequent: a bitmap would be mostly padding
-_LONG = 300  # mean features of a row: single rows are dear then, and their bounds loose
 _MOST_BYTES = 12  # for a non-zero in all
 _MOST_FREQUENT = 2**15  # twice a local number fits 16 bits
 
@@ -99,7 +98,7 @@ class InvertedIndex:
         frequent : float, optional
             Share of the rows from which a feature counts as frequent (a matter of speed only). By
             default 0.01, or none at all where a query like the rows meets fewer postings than there
-            are rows, or where rows are long.
+            are rows.
         fewest : int
             And the least number of rows for it.
 
@@ -116,7 +115,7 @@ class InvertedIndex:
         layout.count_features(indices, counts)
         if frequent is None:
             meets_few = float(np.square(counts, dtype=np.float64).sum()) < float(n_rows) ** 2
-            frequent = 2.0 if meets_few or indices.size > _LONG * n_rows else _FREQUENT
+            frequent = 2.0 if meets_few else _FREQUENT
         often = _frequent_features(counts, max(fewest, int(np.ceil(frequent * n_rows))), n_rows)
         local = np.full(n_features, -1, dtype=np.int32)
         local[often] = np.arange(often.size, dtype=np.int32)

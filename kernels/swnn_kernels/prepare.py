@@ -84,7 +84,7 @@ def _round_up(weight, significant):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _count_bitmaps(scratch, n_frequent):  # type: ignore[no-untyped-def]
+def count_bitmaps(scratch, n_frequent):  # type: ignore[no-untyped-def]
     """Find where the bitmaps of each weight start."""
     starts = scratch.weight_starts
     starts[:] = 0
@@ -100,7 +100,7 @@ def _count_bitmaps(scratch, n_frequent):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _place_bitmaps(scratch, n_frequent, words):  # type: ignore[no-untyped-def]
+def place_bitmaps(scratch, n_frequent, words):  # type: ignore[no-untyped-def]
     """Sort the bitmaps by the bits of their weights."""
     for j in range(2 * n_frequent):
         offset = scratch.count_offsets[j >> 1] + (j & 1) * words
@@ -113,7 +113,8 @@ def _place_bitmaps(scratch, n_frequent, words):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _as_weight(product, step, significant):  # type: ignore[no-untyped-def]
+def as_weight(product, step, significant):  # type: ignore[no-untyped-def]
+    """Turn a product into a number of steps, rounded up to few significant bits."""
     return _round_up(np.int64(np.ceil(product / step * (1.0 + 1e-9))), significant)
 
 
@@ -129,7 +130,7 @@ def plan_sums(split, scratch, n_frequent, n_neighbors, beta):  # type: ignore[no
     reach, largest = max(scratch.reach[0], 1.0), max(scratch.reach[1], 1e-3)
     step = reach / 2.0 ** (_COARSE_BITS if coarse else _BITS)
     # One weight is made exact, the largest: where all are equal, as with binary rows, all are.
-    step = largest / _as_weight(largest, step, significant) * (1.0 + 4e-9)
+    step = largest / as_weight(largest, step, significant) * (1.0 + 4e-9)
     worth = reach / max(1, n_frequent) * (_COARSE_WORTH if coarse else _WORTH)
     total = np.int64(0)
     for j in range(n_frequent):
@@ -142,12 +143,12 @@ def plan_sums(split, scratch, n_frequent, n_neighbors, beta):  # type: ignore[no
         if large - small <= worth:
             small = large
         scratch.count_offsets[j] = split.firsts[number] * split.words
-        scratch.weights[2 * j] = _as_weight(small, step, significant)
-        scratch.weights[2 * j + 1] = _as_weight(large - small, step, significant)
+        scratch.weights[2 * j] = as_weight(small, step, significant)
+        scratch.weights[2 * j + 1] = as_weight(large - small, step, significant)
         both = scratch.weights[2 * j] + scratch.weights[2 * j + 1]
         scratch.shares[2 * number] = scratch.weights[2 * j]
         scratch.shares[2 * number + 1] = both
         total += both
-    _count_bitmaps(scratch, n_frequent)
-    _place_bitmaps(scratch, n_frequent, split.words)
+    count_bitmaps(scratch, n_frequent)
+    place_bitmaps(scratch, n_frequent, split.words)
     return 64 - leading_zeros(n_frequent), 64 - leading_zeros(total), step * 2.0**-FRACTION_BITS

@@ -68,7 +68,8 @@ class Scratch(NamedTuple):
     sums: Uint8  # (4 * CHUNK,): overlaps and weights of rows, low and high bytes
     masks: Uint8  # (STEP_ROWS / 8,): which rows of a step pass
     uppers: Float32  # (CHUNK,)
-    groups: Float32  # (CHUNK / 8,)
+    scores: Float32  # rows, padded: only with a budget
+    groups: Float32  # an eighth as many as uppers or scores
     histogram: Int32
     order: Int32  # pending rows in the order of completion
     rows: Int64  # pending rows

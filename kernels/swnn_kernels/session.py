@@ -99,7 +99,7 @@ class Session:
         self._work_table = table(self._work)
         labels = table(self._labels)
         if self._pruned:
-            self._scratch = make_scratch(self._index, longest)
+            self._scratch = make_scratch(self._index, longest, self._budget)
             self._tables: tuple[Any, ...] = (
                 table(self._index.split), labels, self._dead, self._work_table,
                 table(self._scratch),

@@ -131,9 +131,9 @@ def check_pointers(index: InvertedIndex) -> None:
     check_indptr(index.starts, index.list_rows.size, "lists")
     check_indptr(index.ends, index.pairs.size, "forward rows")
     check_indptr(index.firsts, index.bits.shape[0], "bitmaps")
-    # Sums of weights fit their planes only if every level is a number and the large one larger.
-    if not np.all((index.small >= 0) & (index.small <= index.large) & (index.large < np.inf)):
-        raise ValueError("index: a level is no number, or the small one is larger")
+    # Sums of weights fit their planes only if levels are what values over scales can be.
+    if not np.all((index.small >= 0) & (index.small <= index.large) & (index.large <= 2**17)):
+        raise ValueError("index: a level is no such number, or the small one is larger")
     if np.any(np.diff(index.firsts) != np.where(index.small < index.large, 2, 1)):
         raise ValueError("index: the bitmaps of the frequent features do not fit their levels")
     sizes = index.row_sizes

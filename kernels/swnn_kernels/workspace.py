@@ -73,7 +73,7 @@ def make_work(index: InvertedIndex, n_neighbors: int, labels: Labels, k: int, lo
         values=np.empty(longest),
         indices=np.empty(longest, dtype=np.int32),
         units=np.empty(longest, dtype=np.int32),
-        acc=np.zeros(max(n_rows, CHUNK), dtype=np.int64),
+        acc=np.zeros(max(index.row_sizes.size, CHUNK), dtype=np.int64),
         overlaps=np.zeros(n_rows if wide else 0, dtype=np.int32),
         sims=np.empty(found),
         rows=np.empty(found, dtype=np.int64),
@@ -84,8 +84,9 @@ def make_work(index: InvertedIndex, n_neighbors: int, labels: Labels, k: int, lo
     )
 
 
-def make_scratch(index: InvertedIndex, longest: int) -> Scratch:
+def make_scratch(index: InvertedIndex, longest: int, budget: int) -> Scratch:
     """Buffers of the pruned kernel for queries of at most ``longest`` features."""
+    scored = index.row_sizes.size if budget >= 0 else 0
 
     def integers(size: int) -> np.ndarray:
         return np.zeros(size, dtype=np.int64)
@@ -114,7 +115,8 @@ def make_scratch(index: InvertedIndex, longest: int) -> Scratch:
         sums=np.zeros(4 * CHUNK, dtype=np.uint8),
         masks=np.zeros(STEP_ROWS // LANES, dtype=np.uint8),
         uppers=np.zeros(CHUNK, dtype=np.float32),
-        groups=np.zeros(CHUNK // LANES, dtype=np.float32),
+        scores=np.zeros(scored, dtype=np.float32),
+        groups=np.zeros(max(CHUNK, scored) // LANES, dtype=np.float32),
         histogram=np.zeros(BUCKETS, dtype=np.int32),
         order=np.zeros(PENDING, dtype=np.int32),
         rows=integers(PENDING),

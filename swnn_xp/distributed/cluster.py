@@ -9,9 +9,11 @@ from collections.abc import Iterator
 import dask
 from distributed import Client, LocalCluster
 
-# A busy machine can take longer than Dask's 15 seconds to start a worker anew; without this, Dask
-# gives the worker up for good. When none is left at all, an error is better than waiting for ever.
+# A busy machine can take longer than Dask's 15 seconds to start a worker anew, and than its 30 to
+# answer; without this, Dask gives the worker up for good. When none is left at all, an error is
+# better than waiting for ever.
 _PATIENCE = {
+    "distributed.comm.timeouts.connect": "120s",
     "distributed.deploy.lost-worker-timeout": "120s",
     "distributed.scheduler.no-workers-timeout": "300s",
 }
@@ -30,6 +32,13 @@ def connect(cluster: str | Client = "local") -> Iterator[Client]:
     Yields
     ------
     distributed.Client
+
+    Examples
+    --------
+    >>> from swnn_xp.distributed import connect
+    >>> with connect("local:1") as client:
+    ...     client.submit(abs, -7).result()
+    7
     """
     if isinstance(cluster, Client):
         yield cluster
@@ -43,7 +52,8 @@ def connect(cluster: str | Client = "local") -> Iterator[Client]:
                 n_workers=_local_workers(cluster),
                 threads_per_worker=1,
                 processes=True,
-                dashboard_address=None,
+                # A free port: None would still take 8787, which another cluster may have.
+                dashboard_address="127.0.0.1:0",
             ) as local,
             Client(local) as client,
         ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from swnn_xp.io.streams import open_output
 
 FILE = "shards.json"
 _KIND = "swnn-shards"
+_DECIDING = ("n_neighbors", "alpha", "beta")
 
 
 class Folder(NamedTuple):
@@ -102,13 +104,19 @@ def read(path: str | os.PathLike[str], **params: Any) -> Folder:
 def _single(folder: Path, params: dict[str, Any]) -> Folder:
     clf = SWNNClassifier.load(folder)
     recipe = StoredShard(str(folder), manifest_checksum(folder), clf.model_.n_alive)
-    params = method_params(clf) | params
+    params = deciding(clf.get_params()) | params
     return Folder([recipe], clf.n_features_in_, clf.n_labels_, params, clf.label_names_)
 
 
-def method_params(clf: SWNNClassifier) -> dict[str, Any]:
-    """The parameters that decide the answer, without those that decide how it is computed."""
-    return {"n_neighbors": clf.n_neighbors, "alpha": clf.alpha, "beta": clf.beta}
+def deciding(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that decide the answer, without those that decide how it is computed.
+
+    Examples
+    --------
+    >>> deciding({"n_neighbors": 25, "alpha": 1, "beta": 1, "backend": "cupy"})
+    {'n_neighbors': 25, 'alpha': 1, 'beta': 1}
+    """
+    return {name: params[name] for name in _DECIDING}
 
 
 def _is_ours(name: str) -> bool:

@@ -30,8 +30,8 @@ class Parts:
         self._folder.mkdir(parents=True, exist_ok=True)
         record = self._folder / _JOB
         if not record.exists():
-            if strange := next(self._folder.iterdir(), None):
-                raise ValueError(f"{folder}: holds {strange.name!r} but no {_JOB}: it is not ours")
+            if strange := _strange(self._folder):
+                raise ValueError(f"{folder}: holds {strange!r} but no {_JOB}: it is not ours")
             with open_output(record) as file:
                 file.write(json.dumps(job, indent=1).encode())
         elif (other := _difference(record, job)) is not None:
@@ -56,6 +56,11 @@ class Parts:
                     lines.append(f"{row}\t{rank}\t{shown}\t{score:.6g}\n")
         with open_output(self.path(number)) as file:
             file.write("".join(lines).encode())
+
+
+def _strange(folder: Path) -> str | None:
+    """Name something that is not what a run leaves that was killed before it wrote its record."""
+    return next((e.name for e in folder.iterdir() if not e.match(f"{_JOB}.*.tmp")), None)
 
 
 def _difference(record: Path, job: dict[str, Any]) -> str | None:

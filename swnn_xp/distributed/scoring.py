@@ -84,6 +84,21 @@ def score_on_cluster(
     Returns
     -------
     Scored
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from swnn_xp import SWNNClassifier, write_xmc
+    >>> from swnn_xp.distributed import score_on_cluster
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> X, Y = [[1, 1, 0], [0, 1, 1]], [[1, 0], [0, 1]]
+    >>> SWNNClassifier().fit(X, Y).save(folder / "model")
+    >>> write_xmc(folder / "new.txt", X, Y)
+    >>> score_on_cluster(folder / "model", folder / "new.txt", folder / "out", cluster="local:1")
+    Scored(rows=2, parts=1, skipped=0)
+    >>> sorted(path.name for path in (folder / "out").iterdir())
+    ['job.json', 'part-000000.tsv']
     """
     check_count(k, "k")
     check_count(rows_per_part, "rows_per_part")
@@ -124,7 +139,7 @@ def _job(
     statuses = [os.stat(file) for file in files]
     return {
         "model": [recipe.manifest for recipe in found.recipes],
-        "params": found.params,
+        "params": folder.deciding(found.params),
         "files": [
             [os.path.basename(f), s.st_size, s.st_mtime_ns]
             for f, s in zip(files, statuses, strict=True)

@@ -55,7 +55,7 @@ class ShardedClassifier:
     --------
     >>> from swnn_xp.distributed import ShardedClassifier, connect
     >>> X, Y = [[1, 1, 0], [0, 1, 1], [1, 0, 0]], [[1, 0], [0, 1], [1, 0]]
-    >>> with connect("local:1") as client:  # doctest: +SKIP
+    >>> with connect("local:1") as client:
     ...     clf = ShardedClassifier.from_matrices(client, X, Y, n_shards=2, n_neighbors=2)
     ...     clf.predict_topk([[1, 1, 0]], k=1).labels.compute().tolist()
     [[0]]
@@ -164,7 +164,7 @@ class ShardedClassifier:
             for i, shard in enumerate(self._shards)
         ]
         shards = self.client.gather(futures)
-        params = folder.method_params(self.clf)
+        params = folder.deciding(self.clf.get_params())
         widths = self.n_features_in_, self.n_labels_
         folder.finish(path, shards, *widths, params, label_names)
 

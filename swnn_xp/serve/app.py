@@ -24,7 +24,27 @@ _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def create_app(service: Service) -> FastAPI:
-    """Make the application around a service."""
+    """Make the application around a service, for any ASGI server.
+
+    Parameters
+    ----------
+    service : Service
+
+    Returns
+    -------
+    fastapi.FastAPI
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from swnn_xp import SWNNClassifier
+    >>> from swnn_xp.serve import Service, create_app
+    >>> folder = tempfile.mkdtemp()
+    >>> SWNNClassifier().fit([[1, 1, 0], [0, 1, 1]], [[1, 0], [0, 1]]).save(folder)
+    >>> app = create_app(Service(folder))
+    >>> list(app.openapi()["paths"])
+    ['/v1/predict', '/v1/model', '/v1/reload', '/healthz', '/metrics']
+    """
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -63,7 +83,6 @@ def _add_api(app: FastAPI, service: Service) -> None:
             await asyncio.to_thread(service.reload)
         except (OSError, ValueError) as error:
             raise Refusal(409, f"the model in use is kept: {error}") from None
-        service.metrics.reloads += 1
         return _json(encode(service.about()))
 
     @app.get("/healthz", summary="Is it up?", **get_doc("Health"))

@@ -7,7 +7,14 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of requests, each at least 1 (``seconds`` may be less)."""
+    """Bounds of requests, each at least 1 (``seconds`` may be less).
+
+    Examples
+    --------
+    >>> from swnn_xp.serve import Limits
+    >>> Limits(rows=10)
+    Limits(bytes=4194304, rows=10, features=10000, k=100, explained=100, queue=64, seconds=10.0)
+    """
 
     bytes: int = 4 << 20
     """Of a request's body."""

@@ -1,4 +1,7 @@
-"""Counts for Prometheus, in its text format. Only the event loop touches them."""
+"""Counts for Prometheus, in its text format.
+
+Only the event loop touches them; reloads are counted under the lock of reloads.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ class Metrics:
     def __init__(self) -> None:
         self.requests: Counter[tuple[str, int]] = Counter()
         self.rows = 0
-        self.reloads = 0
+        self.reloads = self.failed_reloads = 0
         self._buckets = [0] * (len(_BOUNDS) + 1)
         self._seconds = 0.0
 
@@ -42,6 +45,7 @@ class Metrics:
         for name, kind, value in (
             ("swnn_rows_total", "counter", self.rows),
             ("swnn_reloads_total", "counter", self.reloads),
+            ("swnn_failed_reloads_total", "counter", self.failed_reloads),
             ("swnn_waiting_or_running", "gauge", waiting_or_running),
             ("swnn_room", "gauge", room),
             ("swnn_model", "gauge", model),

@@ -26,17 +26,18 @@ class Pool:
     With one thread, short jobs run in the event loop itself, which saves handing them to another
     thread and back: there is no second thread that they could keep busy. They are counted and
     refused like the others. All counting happens in the event loop.
+
+    The threads start with the first job that needs one, and again after `close`: an application
+    may be stopped and started anew.
     """
 
     def __init__(self, threads: int, queue: int, seconds: float) -> None:
         self.room = threads + queue
         self.under_way = 0
         self._seconds = seconds
-        self._inline = threads == 1
+        self._size, self._inline = threads, threads == 1
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(threads)]
-        for thread in self._threads:
-            thread.start()
+        self._threads: list[threading.Thread] = []
 
     async def run(self, work: Callable[[], _Result], *, short: bool) -> _Result:
         """Run a job: 503 when too many wait, 504 when it takes too long."""
@@ -53,6 +54,7 @@ class Pool:
             self.under_way -= 1
 
     async def _in_thread(self, work: Callable[[], Any]) -> Any:
+        self._start()
         loop = asyncio.get_running_loop()
         future = loop.create_future()
         timer = loop.call_later(self._seconds, self._expire, future)
@@ -61,6 +63,11 @@ class Pool:
             return await future
         finally:
             timer.cancel()
+
+    def _start(self) -> None:
+        while len(self._threads) < self._size:
+            self._threads.append(threading.Thread(target=self._work, daemon=True))
+            self._threads[-1].start()
 
     def _expire(self, future: asyncio.Future[Any]) -> None:
         _settle(future, None, Refusal(504, f"no answer within {self._seconds:g} seconds"))
@@ -86,6 +93,7 @@ class Pool:
             self._jobs.put(None)
         for thread in self._threads:
             thread.join()
+        self._threads = []
 
 
 def _settle(future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:

@@ -36,6 +36,19 @@ class Service:
         Who knows it may reload the model over HTTP; without one, nobody may.
     **params
         Parameters that replace the model's, such as ``n_neighbors``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from swnn_xp import SWNNClassifier
+    >>> from swnn_xp.serve import Service
+    >>> folder = tempfile.mkdtemp()
+    >>> SWNNClassifier().fit([[1, 1, 0], [0, 1, 1]], [[1, 0], [0, 1]]).save(folder)
+    >>> service = Service(folder, n_neighbors=5)
+    >>> service.about().rows, service.about().n_neighbors
+    (2, 5)
+    >>> service.reload().number
+    2
     """
 
     def __init__(
@@ -76,8 +89,13 @@ class Service:
         Requests that run keep the model that they began with.
         """
         with self._reloading:
-            loaded = self._load(self.current.number + 1, self._threads)
+            try:
+                loaded = self._load(self.current.number + 1, self._threads)
+            except Exception:
+                self.metrics.failed_reloads += 1
+                raise
             self.current = loaded
+            self.metrics.reloads += 1
         _log.warning("model %d is in use: %s", loaded.number, self._path)
         return loaded
 

@@ -32,9 +32,8 @@ def make(kind, client, problem, train_file):
 def test_a_killed_worker_loses_nothing(client, problem, single, train_file, kind):
     client.wait_for_workers(2)
     clf = make(kind, client, problem, train_file).wait()
-    victim, pid = next(iter(client.run(os.getpid).items()))
-    held = [str(key) for key in client.has_what()[victim]]
-    assert any("make_shard" in key for key in held)
+    victim = next(iter(client.who_has(clf._shards).values()))[0]
+    pid = client.run(os.getpid, workers=[victim])[victim]
     blocks = [problem[0][start : start + BLOCK] for start in range(0, 800, BLOCK)]
     # Stopped first, so that it certainly has work that it will never finish.
     os.kill(pid, signal.SIGSTOP)

@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier, write_xmc
+from swnn_xp.backends import BACKENDS
 from swnn_xp.distributed import ShardedClassifier, sharded
 from swnn_xp.distributed.tasks import search_shard
 
@@ -41,11 +42,27 @@ def test_one_shard_for_each_worker_is_the_default(client, problem, single):
 
 
 @pytest.mark.parametrize("alpha_beta", [(0, 0), (2, 1), (0.5, 1.5)])
-def test_other_parameters_and_backend(client, problem, alpha_beta):
+def test_other_parameters(client, problem, alpha_beta):
     alpha, beta = alpha_beta
     params = {"n_neighbors": 7, "alpha": alpha, "beta": beta, "backend": "numpy"}
     clf = ShardedClassifier.from_matrices(client, *problem, n_shards=3, **params)
     check(clf, SWNNClassifier(**params).fit(*problem), problem[0][:50], k=31)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_backend_may_be_the_shards(client, problem, single, tmp_path, backend):
+    """Built on the workers, sent from one to another, saved, and opened again."""
+    if reason := BACKENDS[backend].missing():
+        pytest.skip(f"left out: {backend} {reason}")
+    X = problem[0][:50]
+    made = ShardedClassifier.from_matrices(
+        client, *problem, n_shards=3, **PARAMS, backend=backend
+    ).wait()
+    check(made, single, X)
+    client.replicate(made._shards)
+    check(made, single, X)
+    made.save(tmp_path / "model")
+    check(ShardedClassifier.load(client, tmp_path / "model", backend=backend), single, X)
 
 
 def test_few_rows_empty_rows_and_an_empty_batch(client):

@@ -2,22 +2,28 @@
 
 A shell block runs in a folder of its page where debtags lies as text files. A block of text right
 after it is what it must print, with ``...`` for what may differ. A block under a comment
-``<!-- not run: why -->`` is left out.
+``<!-- not run: why -->`` is left out. A block may start a service that later ones use: it ends with
+the page, and where the page names one of `_PORTS`, a free one is taken.
 """
 
+import contextlib
 import doctest
 import os
+import shutil
+import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from doc_fences import fences, name_of, pages
+from doc_fences import fences, lacks, name_of, pages
 
 from swnn_xp import datasets, write_names, write_xmc
 
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _NOT_CODE = {"", "text", "toml", "json"}
+_PORTS = ("8000", "8786")
 _WITH_SHELL = [p for p in pages() if any(f.kind == "sh" and not f.reason for f in fences(p))]
 
 
@@ -47,26 +53,59 @@ def test_every_block_is_run_or_says_why_not(page):
 
 @pytest.mark.parametrize("page", _WITH_SHELL, ids=name_of)
 def test_shell_blocks(page, debtags_files, tmp_path):
+    if module := lacks(page):
+        pytest.skip(f"left out: there is no {module}; make test-extras has it")
+    blocks = fences(page)
+    if "curl " in "".join(f.text for f in blocks) and not shutil.which("curl"):
+        pytest.skip("left out: there is no curl")
     for file in debtags_files.iterdir():
         (tmp_path / file.name).symlink_to(file)
-    blocks = fences(page)
-    for fence, following in zip(blocks, [*blocks[1:], None], strict=True):
-        if fence.kind != "sh" or fence.reason:
-            continue
-        printed = _run(fence.text, tmp_path, f"{name_of(page)}, line {fence.line}")
-        if following and following.kind == "text":
-            _compare(following.text, printed, f"{name_of(page)}, line {following.line}")
+    ports = _free_ports()
+    with contextlib.ExitStack() as stack:
+        for fence, following in zip(blocks, [*blocks[1:], None], strict=True):
+            if fence.kind != "sh" or fence.reason:
+                continue
+            where = f"{name_of(page)}, line {fence.line}"
+            printed = _run(_with(ports, fence.text), tmp_path, where, stack)
+            if following and following.kind == "text":
+                _compare(_with(ports, following.text), printed, where)
 
 
-def _run(script, folder, where):
+def _run(script, folder, where, stack):
     here = Path(sys.executable).parent
     env = os.environ | {"PATH": f"{here}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        cwd=folder, env=env, capture_output=True, text=True, timeout=300,
+    shell = stack.enter_context(
+        subprocess.Popen(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True,
+        )
     )  # fmt: skip
-    assert done.returncode == 0, f"{where}: {done.stderr}"
-    return done.stdout
+    stack.callback(_end, shell.pid)
+    printed, complaints = shell.communicate(timeout=300)
+    assert shell.returncode == 0, f"{where}: {complaints}"
+    return printed
+
+
+def _end(group):
+    """End what a block has left running."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def _free_ports():
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in _PORTS]
+        for listener in sockets:
+            listener.bind(("127.0.0.1", 0))
+        free = [str(listener.getsockname()[1]) for listener in sockets]
+    return dict(zip(_PORTS, free, strict=True))
+
+
+def _with(ports, text):
+    for known, free in ports.items():
+        text = text.replace(f":{known}", f":{free}").replace(f"port {known}", f"port {free}")
+    return text
 
 
 def _compare(expected, printed, where):

@@ -11,6 +11,8 @@ import urllib.request
 
 from websockets.sync.client import connect
 
+from .conftest import PATIENCE
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
 
 
@@ -25,7 +27,7 @@ class Page:
         number = next(self._numbers)
         self._socket.send(json.dumps({"id": number, "method": method, "params": params}))
         while True:
-            message = json.loads(self._socket.recv(timeout=60))
+            message = json.loads(self._socket.recv(timeout=PATIENCE))
             if message.get("id") == number:
                 assert "error" not in message, message
                 return message["result"]
@@ -39,7 +41,7 @@ class Page:
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
-    def wait_for(self, code, seconds=60):
+    def wait_for(self, code, seconds=PATIENCE):
         """Wait until an expression is true."""
         until = time.monotonic() + seconds
         while not self.run(code):
@@ -62,15 +64,22 @@ def open_page(url, profile):
     port_file = profile / "DevToolsActivePort"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as browser:
         try:
-            until = time.monotonic() + 60
+            until = time.monotonic() + PATIENCE
             while not (port_file.exists() and port_file.read_text().count("\n")):
                 assert browser.poll() is None, "the browser has ended"
                 assert time.monotonic() < until, "the browser does not start"
                 time.sleep(0.05)
             port = port_file.read_text().split("\n")[0]
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=60) as listed:
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{port}/json", timeout=PATIENCE
+            ) as listed:
                 tab = next(tab for tab in json.load(listed) if tab["type"] == "page")
-            with connect(tab["webSocketDebuggerUrl"], max_size=None) as socket:
+            with connect(
+                tab["webSocketDebuggerUrl"],
+                max_size=None,
+                open_timeout=PATIENCE,
+                ping_timeout=PATIENCE,
+            ) as socket:
                 page = Page(socket)
                 for domain in ("Page", "Network", "Runtime", "Log"):
                     page.call(f"{domain}.enable")

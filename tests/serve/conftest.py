@@ -16,6 +16,8 @@ import scipy.sparse as sp
 from swnn_xp import SWNNClassifier
 from swnn_xp.serve import Limits, Service, create_app
 
+# The machine may be slow and busy, or stand still for minutes; only a hang may end a test.
+PATIENCE = 250
 FEATURES = ["red", "green", "blue", "<b>bold</b>", "ünïcode", "two words", "", "7"]
 LABELS = ["warm", "cold", "<img src=x onerror=alert(1)>", "größe"]
 TOKEN = "s3cret-tökén"
@@ -45,7 +47,8 @@ def nameless(tmp_path_factory):
 
 @pytest.fixture
 def service(named):
-    service = Service(named[0], token=TOKEN, limits=Limits(bytes=20_000, rows=50, features=30))
+    limits = Limits(bytes=20_000, rows=50, features=30, seconds=PATIENCE)
+    service = Service(named[0], token=TOKEN, limits=limits)
     yield service
     service.pool.close()
 
@@ -63,7 +66,7 @@ class Running:
     def __init__(self, process, url):
         self.process, self.url = process, url
 
-    def post(self, path, body, timeout=60, **headers):
+    def post(self, path, body, timeout=PATIENCE, **headers):
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"} | headers
         request = urllib.request.Request(self.url + path, data, headers)
@@ -75,7 +78,7 @@ class Running:
                 return error.code, json.load(error), error.headers
 
     def get(self, path):
-        with urllib.request.urlopen(self.url + path, timeout=60) as response:
+        with urllib.request.urlopen(self.url + path, timeout=PATIENCE) as response:
             return response.read().decode()
 
 
@@ -85,7 +88,8 @@ def run():
     with contextlib.ExitStack() as stack:
 
         def start(*arguments, **environment):
-            command = [sys.executable, "-m", "swnn_xp.cli.main", "serve", *map(str, arguments)]
+            command = [sys.executable, "-m", "swnn_xp.cli.main", "serve"]
+            command += ["--timeout", str(PATIENCE), *map(str, arguments)]
             process = stack.enter_context(
                 subprocess.Popen(
                     [*command, "--port", "0"],

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from swnn_xp.serve import Limits, Service, create_app
 
-from .conftest import FEATURES, LABELS, TOKEN
+from .conftest import FEATURES, LABELS, PATIENCE, TOKEN
 
 
 def rows_of(X):
@@ -179,6 +179,14 @@ def test_metrics(client):
     assert figures["swnn_predict_seconds_count"] == "4"
     assert figures["swnn_rows_total"] == "6"
     assert figures["swnn_waiting_or_running"] == "0"
+
+
+def test_an_application_can_be_started_again(nameless):
+    """The end of a lifespan ends the threads; the next one must not wait for them."""
+    app = create_app(Service(nameless[0], limits=Limits(seconds=PATIENCE)))
+    for _ in range(2):
+        with TestClient(app) as client:
+            assert client.post("/v1/predict", json={"rows": [ONE, ONE]}).status_code == 200
 
 
 def test_reload_needs_the_token(client, named):

@@ -1,0 +1,37 @@
+"""Getting at a cluster."""
+
+import contextlib
+import socket
+
+import pytest
+
+from swnn_xp.distributed import connect
+
+
+def test_two_clusters_on_one_machine():
+    """The port that Dask's scheduler prefers is taken: no warning (an error here), no failure."""
+    with socket.socket() as other:
+        with contextlib.suppress(OSError):  # somebody else has it already, which is as good
+            other.bind(("", 8787))
+            other.listen()
+        with connect("local:1") as client:
+            assert client.submit(abs, -1).result() == 1
+
+
+def test_a_local_cluster_is_not_open_to_others():
+    with connect("local:1") as client:
+        assert client.scheduler.address.startswith("tcp://127.0.0.1:")
+        assert client.cluster.scheduler.http_server._sockets
+        for listener in client.cluster.scheduler.http_server._sockets.values():
+            assert listener.getsockname()[0] == "127.0.0.1"
+
+
+def test_a_scheduler_by_its_address(client):
+    with connect(client.scheduler.address) as again:
+        assert again.scheduler_info()["workers"].keys() == client.scheduler_info()["workers"].keys()
+
+
+@pytest.mark.parametrize("where", ["here", "local:0", "local:x", "localhost:8786"])
+def test_no_such_cluster(where):
+    with pytest.raises(ValueError, match="cluster must be 'local'"), connect(where):
+        pass
