@@ -5,11 +5,11 @@ BIN := $(VENV)/bin
 PIP_QUIET := --quiet --disable-pip-version-check
 
 # Every target named below is a command, not a file.
-.PHONY: $(shell sed -nE 's/^([a-z-]+):.*/\1/p' Makefile)
+.PHONY: $(shell sed -nE 's/^([a-z0-9-]+):.*/\1/p' Makefile)
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 # One stamp per set of extras, so that `make demo` installs the core only.
 $(VENV)/.has-%: pyproject.toml
@@ -25,6 +25,46 @@ demo: $(VENV)/.has-core ## the main job on the data set shipped with the package
 
 test: $(VENV)/.has-test ## the whole test suite
 	@$(BIN)/python -m pytest
+
+faults: $(VENV)/.has-test ## kill saving, appending, compacting and scoring; use damaged and forged models; SEED=, KILLS=, MODELS=
+	@mkdir -p build
+	@$(BIN)/python tests/faults/kills.py $(or $(SEED),1) $(or $(KILLS),600)
+	@$(BIN)/python tests/store/damage.py $(or $(SEED),1) $(or $(MODELS),5000) 2> build/faults.log || { tail -20 build/faults.log; exit 1; }
+	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/checked-kernels $(BIN)/python tests/store/damage.py \
+	  $(or $(SEED),1) $(or $(MODELS),5000) 2> build/faults.log || { tail -20 build/faults.log; exit 1; }
+
+# With torch and CuPy where `make test-backends` has installed them.
+SOAK_VENV = $(if $(wildcard $(BACKENDS_VENV)/.done),$(BACKENDS_VENV),$(VENV))
+
+soak: $(VENV)/.has-test ## a million answers of all backends against each other, ten minutes at most; SEED=, ROUND= repeats one
+	@OMP_NUM_THREADS=1 $(SOAK_VENV)/bin/python tests/soak/soak.py $(or $(SEED),1) $(if $(ROUND),$(ROUND),1000000 10)
+
+beyond-int32: $(VENV)/.has-core ## index, save, open and ask 2,167,406,592 non-zeros (16 GB of memory, 14 of disk); FOLDER=/tmp
+	@$(BIN)/python scripts/beyond_int32.py $(or $(FOLDER),/tmp)
+
+FUZZ_TARGETS := readers compressed names raw_manifest sealed_manifest array_files command_line http_body
+
+fuzz: ## hypothesis and atheris on every target of tests/fuzz; SECONDS=... for each (60)
+	@$(MAKE) --no-print-directory VENV=.venv-fuzz .venv-fuzz/.has-fuzz
+	@SWNN_FUZZ=2000 .venv-fuzz/bin/python -m pytest -q tests/fuzz
+	@mkdir -p build/fuzz
+	@for target in $(FUZZ_TARGETS); do \
+	  .venv-fuzz/bin/python tests/fuzz/run_atheris.py $$target $(or $(SECONDS),60) build/fuzz > build/fuzz/$$target.log 2>&1 \
+	    || { tail -40 build/fuzz/$$target.log; exit 1; }; \
+	  echo "$$target: $$(sed -n 's/^stat::number_of_executed_units: //p' build/fuzz/$$target.log) inputs, none fails"; \
+	done
+
+MIN_VENV ?= .venv-min
+
+$(MIN_VENV)/.done: pyproject.toml
+	@test -x $(MIN_VENV)/bin/python || $(PYTHON) -m venv $(MIN_VENV)
+	@echo "installing the lowest allowed versions into $(MIN_VENV) ..." >&2
+	@$(PYTHON) scripts/lowest_versions.py > $(MIN_VENV)/constraints.txt
+	@$(MIN_VENV)/bin/python -m pip install $(PIP_QUIET) -c $(MIN_VENV)/constraints.txt -e '.[test]'
+	@touch $@
+
+test-min: $(MIN_VENV)/.done ## the suite on the lowest versions that pyproject.toml allows
+	@$(MIN_VENV)/bin/python -m pytest
 
 # Dask and the HTTP service, in an environment of their own: they bring some fifty packages.
 EXTRAS_VENV ?= .venv-extras

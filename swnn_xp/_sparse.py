@@ -44,7 +44,7 @@ def canonical_rows(X: Any, name: str = "X") -> ValueRows:
     """
     indptr, indices, values, width = _stored_entries(X, name)
     _require_finite(indptr, indices, values, name)
-    if not _is_ascending(indptr, indices):
+    if not is_ascending(indptr, indices):
         indptr, indices, values = _sum_repeats(indptr, indices, values)
         _require_finite(indptr, indices, values, name)
     indptr, indices, values = _without_zeros(indptr, indices, values)
@@ -65,7 +65,7 @@ def label_rows(Y: Any, name: str = "Y") -> LabelRows:
         at = int(np.argmin(values))
         where = _describe(indptr, indices, at)
         raise ValueError(f"{name}: {where} is {values[at]:g}; a label is 0 (absent) or 1 (present)")
-    if not _is_ascending(indptr, indices):
+    if not is_ascending(indptr, indices):
         indptr, indices, values = _sum_repeats(indptr, indices, values)
     indptr, indices, _ = _without_zeros(indptr, indices, values)
     return LabelRows(indptr, indices, width)
@@ -128,7 +128,7 @@ def _row_numbers(indptr: Any) -> NDArray[np.int64]:
     return np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
 
 
-def _is_ascending(indptr: Any, indices: Any) -> bool:
+def is_ascending(indptr: Any, indices: Any) -> bool:
     """Tell whether features strictly ascend in each row (scipy's own flags can be stale)."""
     if indices.size < 2:
         return True

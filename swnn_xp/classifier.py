@@ -252,15 +252,15 @@ class SWNNClassifier(Estimator):
         The matrix is of X's kind: SciPy for SciPy and NumPy, ``cupyx`` for CuPy, sparse CSR for
         torch; dense for other array-API namespaces, which have no sparse matrices.
         """
-        return self._vote_matrix(X, self._votes(X), scores)
+        return self._vote_matrix(X, scores)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of labels: the share of the neighbours' weight that voted for each."""
-        return self._vote_matrix(X, self._votes(X), shares)
+        return self._vote_matrix(X, shares)
 
     def predict(self, X: Any) -> Any:
         """Labels with a probability above one half, as a sparse 0/1 matrix."""
-        return self._vote_matrix(X, above_half(self._votes(X)), _ones)
+        return self._vote_matrix(X, _ones, above_half)
 
     def score(self, X: Any, Y: Any) -> float:
         """Precision at 1: the share of rows whose best label is right."""
@@ -269,8 +269,14 @@ class SWNNClassifier(Estimator):
         best = self.predict_topk(X, k=1).labels
         return precision_at_k(host_matrix(Y), host_matrix(best), k=1)
 
-    def session(self) -> Session:
+    def session(self, *, budget: int | None = None) -> Session:
         """Open a session for real-time answers, one row at a time, on one thread each.
+
+        Parameters
+        ----------
+        budget : int, optional
+            Compare at most so many training rows in full for a query: faster, but not exact. The
+            session's ``might`` tells how many rows were left open.
 
         Examples
         --------
@@ -283,7 +289,7 @@ class SWNNClassifier(Estimator):
 
         self._check_fitted()
         self._check_params()
-        return Session(self)
+        return Session(self, budget=budget)
 
     def explain(self, x: Any, label: int | str) -> Explanation:
         """Tell which neighbours voted for a label, and which features they share with the row.
@@ -347,14 +353,20 @@ class SWNNClassifier(Estimator):
         check_width(rows.n_features, self.n_features_in_)
         return rows._replace(n_features=self.n_features_in_)
 
-    def _votes(self, X: Any) -> Votes:
+    def _vote_matrix(
+        self,
+        X: Any,
+        values: Callable[[Votes], Any],
+        choose: Callable[[Votes], Votes] = lambda votes: votes,
+    ) -> Any:
         self._check_fitted()
         self._check_params()
+        # One model from start to end: another thread may replace the classifier's meanwhile.
         model, queries = self.model_, self._queries(X)
-        return model.vote(queries, int(self.n_neighbors), float(self.alpha), float(self.beta))
-
-    def _vote_matrix(self, X: Any, votes: Votes, values: Callable[[Votes], Any]) -> Any:
-        return self.index_.matrix(X, votes.indptr, votes.labels, values(votes), self.n_labels_)
+        votes = model.vote(queries, int(self.n_neighbors), float(self.alpha), float(self.beta))
+        votes = choose(votes)
+        width = model.labels.n_labels
+        return model.index.matrix(X, votes.indptr, votes.labels, values(votes), width)
 
     def _options(self) -> dict[str, Any]:
         return {

@@ -70,22 +70,22 @@ def explain_label(clf: SWNNClassifier, row: Any, label: int) -> Explanation:
     """Explain one label of one row (a matrix on the host) with a fitted classifier."""
     model = clf.model_
     queries = clf._queries(row)
-    found = model.search(queries, int(clf.n_neighbors), float(clf.beta))
+    found = model.search(queries, model.voters(int(clf.n_neighbors)), float(clf.beta))
     found = Neighbours(*model.index.like(row, *found))
     query = host_rows(queries)
     weights = vote_weights(found, clf.alpha)[0]
     ids, sims = found.ids[0], found.sims[0]
     voted = np.asarray(
-        [i >= 0 and _has_label(model.labels, int(i), label) for i in ids], dtype=bool
+        [i >= 0 and _has_label(model.voting_labels, int(i), label) for i in ids], dtype=bool
     )
     score = int(weights[voted].sum())
     voters = tuple(
-        _voter(clf, model, query, int(i), float(sim), int(weight), score)
+        _voter(model, query, int(i), float(sim), int(weight), score)
         for i, sim, weight in zip(ids[voted], sims[voted], weights[voted], strict=True)
     )
     return Explanation(
         label=label,
-        name=_name(clf.label_names_, label),
+        name=_name(model.names.get("label_names"), label),
         score=score / WEIGHT_SCALE,
         probability=score / max(int(weights.sum()), 1),
         voters=voters,
@@ -99,7 +99,6 @@ def _has_label(labels: LabelRows, place: int, label: int) -> bool:
 
 
 def _voter(
-    clf: SWNNClassifier,
     model: Model,
     query: UnitRows,
     place: int,
@@ -110,14 +109,14 @@ def _voter(
     positions, units = model.index.shared(place, query.indices)
     gains = query.units[positions].astype(np.int64) * units * DOT_SCALE
     shared = [
-        SharedFeature(int(f), _name(clf.feature_names_, int(f)), float(gain))
+        SharedFeature(int(f), _name(model.names.get("feature_names"), int(f)), float(gain))
         for f, gain in zip(query.indices[positions], gains, strict=True)
     ]
     shared.sort(key=lambda feature: -feature.contribution)
     row = model.id_of(place)
     return Voter(
         row=row,
-        name=_name(clf.row_names_, row, "row "),
+        name=_name(model.names.get("row_names"), row, "row "),
         similarity=sim,
         weight=weight / WEIGHT_SCALE,
         share=weight / score if score else 0.0,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swnn_xp._types import LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends import Index
+from swnn_xp.backends._opened import check_range
 from swnn_xp.backends._segmented import SegmentedIndex, appended
 from swnn_xp.vote import Votes
 
@@ -36,6 +38,20 @@ class Model:
     names: Mapping[str, list[str]] = field(default_factory=dict)
     """``feature_names``, ``label_names``, ``row_names``: those that are known."""
     version: int = 0
+    opened: bool = False
+    """Whether the labels came from a file: their ids are checked before they first vote."""
+
+    @cached_property
+    def voting_labels(self) -> LabelRows:
+        """The labels, once their ids are known to be in range."""
+        if self.opened:
+            check_range("labels_indices", self.labels.indices, 0, self.labels.n_labels - 1)
+        return self.labels
+
+    def check(self) -> None:
+        """Look at everything; ValueError if the arrays do not fit together."""
+        self.index.check()
+        _ = self.voting_labels
 
     @property
     def n_alive(self) -> int:
@@ -50,11 +66,17 @@ class Model:
         self, queries: UnitRows, n_neighbors: int, alpha: float, beta: float, k: int
     ) -> Ranking:
         """Rank labels."""
-        return self.index.rank(queries, self.labels, n_neighbors, alpha, beta, k, self.dead)
+        voters = self.voters(n_neighbors)
+        return self.index.rank(queries, self.voting_labels, voters, alpha, beta, k, self.dead)
 
     def vote(self, queries: UnitRows, n_neighbors: int, alpha: float, beta: float) -> Votes:
         """Let neighbours vote: every label with a vote."""
-        return self.index.vote(queries, self.labels, n_neighbors, alpha, beta, self.dead)
+        voters = self.voters(n_neighbors)
+        return self.index.vote(queries, self.voting_labels, voters, alpha, beta, self.dead)
+
+    def voters(self, n_neighbors: int) -> int:
+        """As many places as can be filled: S may be far beyond the number of rows."""
+        return max(1, min(n_neighbors, self.index.n_rows))
 
     def with_ids(self, found: Neighbours) -> Neighbours:
         """Turn places into ids."""

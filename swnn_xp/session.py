@@ -28,13 +28,17 @@ class Session:
 
     Rows must be given with ascending ids, without repeats; ids out of range, unsorted ids and
     values that are not finite are refused, nothing else is checked.
+
+    With a ``budget`` only so many rows that look best are compared in full. The neighbours'
+    similarities are still exact, but better neighbours may be missing: `might` bounds their number.
     """
 
-    def __init__(self, clf: SWNNClassifier) -> None:
+    def __init__(self, clf: SWNNClassifier, *, budget: int | None = None) -> None:
         parts = _parts(clf.model_)
         if not all(isinstance(part, NumbaIndex) for part in parts):
             raise ValueError(f"a session needs the backend 'numba', not '{clf.index_.backend}'")
         self._clf = clf
+        self._budget = budget
         self._params = int(clf.n_neighbors), float(clf.alpha), float(clf.beta)
         self._open(clf.model_)
 
@@ -67,7 +71,7 @@ class Session:
         if len(self._sessions) == 1:
             return Ranking(*self._sessions[0].predict_one(indices, values, k))
         found = self._merged(indices, values)
-        best = rank(vote(found, self._model.labels, self._params[1]), k)
+        best = rank(vote(found, self._model.voting_labels, self._params[1]), k)
         return Ranking(best.labels[0], best.scores[0])
 
     def kneighbors_one(self, indices: Any, values: Any) -> Neighbours:
@@ -76,6 +80,14 @@ class Session:
             self._open(self._clf.model_)
         found = self._model.with_ids(self._merged(indices, values))
         return Neighbours(found.ids[0], found.sims[0])
+
+    @property
+    def might(self) -> int:
+        """Number of rows that could still beat the last neighbour of the last answer.
+
+        0 without a budget, or where the answer is exact all the same.
+        """
+        return sum(session.might for session in self._sessions)
 
     def _open(self, model: Model) -> None:
         self._sessions, self._firsts = [], []
@@ -88,9 +100,10 @@ class Session:
                 KernelSession(
                     part.inverted,
                     indptr - indptr[0] if first else indptr,
-                    model.labels.indices[indptr[0] : indptr[-1]],
+                    model.voting_labels.indices[indptr[0] : indptr[-1]],
                     *self._params,
                     dead=dead,
+                    budget=self._budget,
                 )
             )
             self._firsts.append(first)

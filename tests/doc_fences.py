@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 # Pages whose examples need an extra, and a module of it: `make test-extras` runs them.
-NEEDS = {"docs/cluster.md": "distributed", "docs/serving.md": "fastapi"}
+NEEDS = {"docs/cluster.md": "dask", "docs/serving.md": "fastapi"}
 _FENCE = re.compile(
     r"(?:^<!-- not run: (?P<reason>[^\n]+) -->\n)?^```(?P<kind>[^\n`]*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,

@@ -1,4 +1,4 @@
-"""The model store: time to open 500 MB, and the checksums it could have used.
+"""The model store: time to open 500 MB, what that reads, and the checksums it could have used.
 
 make bench-store
 """
@@ -6,14 +6,18 @@ make bench-store
 from __future__ import annotations
 
 import hashlib
+import mmap
 import tempfile
 import time
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from swnn_xp import SWNNClassifier
 from swnn_xp.store import open_arrays, save_arrays, verify
 
 
@@ -27,7 +31,44 @@ def seconds(job: Callable[[], Any], repeat: int = 5) -> float:
     return min(times)
 
 
+def resident() -> int:
+    """Bytes of the process's memory, mapped files included."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+
+def classifier(n_rows: int = 800_000, size: int = 60) -> SWNNClassifier:
+    """Fit random rows: a feature out of each of 60 ranges, narrow (frequent) to wide (rare)."""
+    rng = np.random.default_rng(0)
+    cuts = np.round(200_000 ** np.linspace(0, 1, size + 1)).astype(np.int64) + np.arange(size + 1)
+    indices = rng.integers(cuts[:-1], cuts[1:], (n_rows, size), dtype=np.int64).astype(np.int32)
+    ends = np.arange(n_rows + 1, dtype=np.int64)
+    X = sp.csr_array((np.ones(n_rows * size), indices.reshape(-1), ends * size))
+    labels = rng.integers(0, 20_000, (n_rows, 12), dtype=np.int32)
+    Y = sp.csr_array((np.ones(n_rows * 12, np.int8), labels.reshape(-1), ends * 12))
+    return SWNNClassifier(n_neighbors=25).fit(X, Y)
+
+
+def bench_classifier(folder: str) -> None:
+    """Open a classifier, which checks its pointers, and ask it once, which checks a few lists."""
+    classifier().save(folder)
+    bytes_ = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
+    print(f"a classifier of {bytes_ / 1e6:.0f} MB, wall seconds and megabytes then resident")
+    before = resident()
+    clf = SWNNClassifier.load(folder)
+    print(f"  resident after opening {(resident() - before) / 1e6:8.1f}")
+    print(f"  open                   {seconds(lambda: SWNNClassifier.load(folder)):8.4f}")
+    query = sp.csr_array(([1.0, 1.0], [5, 100_000], [0, 2]), shape=(1, clf.n_features_in_))
+    print(f"  first neighbours       {seconds(lambda: clf.kneighbors(query), 1):8.4f}")
+    print(f"  neighbours             {seconds(lambda: clf.kneighbors(query)):8.4f}")
+    print(f"  resident               {(resident() - before) / 1e6:8.1f}")
+    print(f"  first labels           {seconds(lambda: clf.predict_topk(query), 1):8.4f}")
+    print(f"  resident               {(resident() - before) / 1e6:8.1f}")
+    print(f"  check of everything    {seconds(clf.model_.check, 2):8.4f}")
+
+
 def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        bench_classifier(folder)
     arrays = {f"part{i}": np.random.default_rng(i).random(6_250_000) for i in range(10)}
     size = sum(array.nbytes for array in arrays.values())
     with tempfile.TemporaryDirectory() as folder:

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from swnn_kernels.batch import rank, search, search_within
     from swnn_kernels.fixed_point import normalise
     from swnn_kernels.index import InvertedIndex
+    from swnn_kernels.opened import OpenedIndex
     from swnn_kernels.session import Session
     from swnn_kernels.warming import warmup
 
 __all__ = [
     "InvertedIndex",
+    "OpenedIndex",
     "Session",
     "normalise",
     "rank",
@@ -29,6 +31,7 @@ __all__ = [
 
 _HOMES = {
     "InvertedIndex": "index",
+    "OpenedIndex": "opened",
     "Session": "session",
     "normalise": "fixed_point",
     "rank": "batch",

@@ -175,6 +175,7 @@ def _check_queries(
     indices = np.ascontiguousarray(indices, dtype=np.int32)
     units = np.ascontiguousarray(units, dtype=np.int32)
     check_rows(indptr, indices, units, index.n_features, "queries")
+    index.admit(indices)
     return frozen(indptr), frozen(indices), frozen(units)
 
 
@@ -204,7 +205,7 @@ def _run(
     def answer(first: int, last: int) -> None:
         work = make_work(index, n_neighbors, labels, k, longest)
         if pruned:
-            scratch = make_scratch(index, longest)
+            scratch = make_scratch(index, longest, limit)
             query.answer_by_pruned(
                 table(index.split), table(labels), dead, table(work), table(scratch), *queries,
                 first, last, *parameters, limit, might, ids, values,

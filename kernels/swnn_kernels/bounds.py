@@ -81,6 +81,13 @@ def store_uppers(split, work, sums, at, row, local, size, step, wide, power, upp
 
 
 @inline
+def store_scores(split, work, sums, at, row, step, scores):  # type: ignore[no-untyped-def]
+    """Write the bounds of eight rows' dots, with weights of one byte, to ``scores[row:]``."""
+    weight = load_bytes(sums, at) * splat(step) * load_short_floats(split.scales, row)
+    store_floats(scores, row, load_dots(work.acc, row) * splat(_DOT_STEP) + weight)
+
+
+@inline
 def upper_of_row(split, sums, at, row, acc, size, step, beta):  # type: ignore[no-untyped-def]
     """Bound of one row in float64, with the true beta, its overlap and sum of weights.
 

@@ -1,46 +1,127 @@
 """The budgeted mode: at most so many rows are completed, and it is counted what might be missing.
 
-Only rows that share one of the query's rare features are looked at; those with the largest dot
-product over the rare features are completed. Where no more such rows exist than the budget allows,
-the query is answered exactly.
+Rows are ranked by their exact dot over the inverted lists plus what the query's few heaviest
+frequent features may add; the best are completed. No other row can have more than that score plus
+what the features left out may add, so it is known how many rows might still belong to the answer.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from swnn_kernels.bounds import MARGIN
-from swnn_kernels.cache import routine
+from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS, to_bytes, weighted_sum
+from swnn_kernels.bounds import LANES, MARGIN, store_scores
+from swnn_kernels.cache import inline, routine
 from swnn_kernels.completion import (
     PENDING,
-    bucket_of,
     complete_listed,
+    cut_value,
+    nth_largest,
+    order_by_bounds,
 )
-from swnn_kernels.fixed_point import COS_SCALE
-from swnn_kernels.sparse import (
-    remaining_mass,
-    remaining_reach,
-    touch,
-    upper_of_touched,
-    upper_of_untouched,
+from swnn_kernels.dense import group_maxima
+from swnn_kernels.fixed_point import FRACTION_BITS
+from swnn_kernels.prepare import as_weight, count_bitmaps, place_bitmaps
+from swnn_kernels.sparse import touch
+from swnn_kernels.vectors import (
+    at_least,
+    count_ones,
+    half_to_float,
+    load_floats,
+    load_short_floats,
+    splat,
 )
 
+_FEATURES = 16  # frequent features that rank the rows
+_BITS = 7  # their weights' sum fits a byte
+_ROOM = 1.0 + 2.0**-18  # for the rounding of float32
 
-@routine
-def _cut(work, scratch, count, budget):  # type: ignore[no-untyped-def]
-    """Find the bucket of rare dots that the budget's last row lies in."""
-    scratch.histogram[:] = 0
-    for i in range(count):
-        dot = np.float32((work.acc[scratch.touched[i]] >> 16) * COS_SCALE)
-        scratch.histogram[bucket_of(dot)] += 1
-    bucket = scratch.histogram.size - 1
-    held = np.int64(0)
-    while bucket > 0:
-        held += scratch.histogram[bucket]
-        if held >= budget:
-            break
-        bucket -= 1
-    return bucket
+
+@inline
+def _choose_heaviest(split, scratch, n_frequent):  # type: ignore[no-untyped-def]
+    """Put the heaviest features' bitmaps and products where the sums are planned; how many."""
+    products = scratch.weight_offsets  # not in use yet
+    for j in range(n_frequent):
+        number = scratch.numbers[j]
+        value = np.float64(abs(scratch.table[number])) * np.float64(split.large[number])
+        products[j] = np.int64(np.ceil(value))
+    chosen = min(_FEATURES, n_frequent)
+    for i in range(chosen):
+        best = 0
+        for j in range(n_frequent):
+            if products[j] > products[best]:
+                best = j
+        scratch.count_offsets[i] = split.firsts[scratch.numbers[best]] * split.words
+        scratch.weights[2 * i] = products[best]
+        scratch.weights[2 * i + 1] = 0
+        products[best] = -1
+    return chosen
+
+
+@inline
+def _plan(split, scratch, n_frequent):  # type: ignore[no-untyped-def]
+    """Plan the sums of the heaviest features; a step of weight, and what the rest may add."""
+    chosen = _choose_heaviest(split, scratch, n_frequent)
+    total = np.int64(1)
+    for i in range(chosen):
+        total += scratch.weights[2 * i]
+    step = total / 2.0**_BITS
+    for i in range(chosen):
+        scratch.weights[2 * i] = as_weight(np.float64(scratch.weights[2 * i]), step, 2)
+    count_bitmaps(scratch, chosen)
+    place_bitmaps(scratch, chosen, split.words)
+    rest = max(0.0, scratch.reach[0] - total + chosen + 1)
+    unit = 2.0**-FRACTION_BITS * _ROOM
+    return np.float32(step * unit), np.float32(rest * unit)
+
+
+@inline
+def _score_rows(split, work, scratch, step_size, dead):  # type: ignore[no-untyped-def]
+    """Write a bound of every row's dot over lists and heaviest features to ``scores``."""
+    for step in range(scratch.scores.size // STEP_ROWS):
+        weighted_sum(
+            split.bits, scratch.weight_offsets, scratch.weight_starts, step * STEP_WORDS,
+            scratch.planes, 8, scratch.queue, scratch.slots, STEP_WORDS,
+        )  # fmt: skip
+        to_bytes(scratch.planes, 0, scratch.sums, 0)
+        for at in range(0, STEP_ROWS, LANES):
+            row = step * STEP_ROWS + at
+            store_scores(split, work, scratch.sums, at, row, step_size, scratch.scores)
+    for row in range(split.ends.size - 1, scratch.scores.size):
+        scratch.scores[row] = -np.inf
+    for row in range(dead.size):
+        if dead[row]:
+            scratch.scores[row] = -np.inf
+
+
+@inline
+def _best_rows(split, work, scratch, budget):  # type: ignore[no-untyped-def]
+    """Make at least the rows of the largest scores pending; their number."""
+    groups = group_maxima(scratch.scores, scratch.groups, scratch.scores.size)
+    cut = cut_value(nth_largest(scratch.groups, groups, budget, scratch.histogram))
+    pending = np.int64(0)
+    for row in range(0, scratch.scores.size, LANES):
+        mask = at_least(load_floats(scratch.scores, row), splat(max(cut, np.float32(1e-6))))
+        for lane in range(LANES if mask and pending <= PENDING - LANES else 0):
+            if (mask >> lane) & 1:
+                scratch.rows[pending] = row + lane
+                scratch.overlaps[pending] = -1
+                scratch.accs[pending] = work.acc[row + lane]
+                scratch.weights_of[pending] = -1
+                scratch.bounds[pending] = scratch.scores[row + lane]
+                pending += 1
+    return pending
+
+
+@inline
+def _count_open(split, scratch, rest, theta):  # type: ignore[no-untyped-def]
+    """Count the rows whose score and rest reach theta."""
+    count = np.int64(0)
+    for row in range(0, scratch.scores.size, LANES):
+        upper = load_floats(scratch.scores, row)
+        upper = upper + load_short_floats(split.scales, row) * splat(rest)
+        count += count_ones(np.int64(at_least(upper, splat(theta))))
+    return count
 
 
 @routine
@@ -49,46 +130,26 @@ def budget_search(  # type: ignore[no-untyped-def]
 ):
     """Fill the heap of ``work``; its size and the number of rows that might still belong to it.
 
-    The size is -1 where no more rows share a rare feature than the budget allows: then an exact
-    path is to answer.
+    The size is -1 where an exact path is to answer: it is as fast where no feature is frequent.
     """
-    n_rare, n_frequent, _, mass = plan
-    count = touch(split, work, scratch, n_rare)
-    if count < max(budget, n_neighbors):
-        for i in range(count):
-            work.acc[scratch.touched[i]] = 0
+    n_rare, n_frequent = plan[0], plan[1]
+    if n_frequent == 0 or budget >= min(PENDING, split.ends.size - 1):
         return np.int64(-1), np.int64(0)
-    rest, reach = remaining_mass(mass), remaining_reach(scratch)
-    cut = _cut(work, scratch, count, budget)
-    found, pending = np.int64(0), np.int64(0)
-    for above in range(2):  # first the rows above the last one's bucket, then those in it
-        for i in range(count):
-            row = np.int64(scratch.touched[i])
-            acc = work.acc[row]
-            bucket = bucket_of(np.float32((acc >> 16) * COS_SCALE))
-            wanted = bucket > cut if above == 0 else bucket == cut
-            if acc == 0 or not wanted or pending == min(budget, PENDING):
-                continue
-            work.acc[row] = 0  # what is left there in the end was not completed
-            if dead.size > 0 and dead[row]:
-                continue
-            scratch.rows[pending] = row
-            scratch.overlaps[pending] = -1
-            scratch.accs[pending] = acc
-            scratch.weights_of[pending] = -1
-            scratch.bounds[pending] = np.float32(np.inf)
-            pending += 1
+    touched = touch(split, work, scratch, n_rare)
+    step_size, rest = _plan(split, scratch, n_frequent)
+    _score_rows(split, work, scratch, step_size, dead)
+    pending = _best_rows(split, work, scratch, budget)
+    order_by_bounds(scratch.bounds, pending, scratch.histogram, scratch.order)
+    listed = min(pending, budget)
     for i in range(pending):
-        scratch.order[i] = i
-    found = complete_listed(split, work, scratch, pending, found, n_neighbors, size, beta)
-    theta = work.sims[0] * MARGIN if found == n_neighbors else 0.0
-    might = np.int64(0)
-    for i in range(count):
-        row = np.int64(scratch.touched[i])
-        acc = work.acc[row]
-        work.acc[row] = 0
-        if acc != 0 and not (dead.size > 0 and dead[row]):
-            might += upper_of_touched(split, row, acc, rest, reach, n_frequent, size, beta) >= theta
-    if n_frequent > 0 and upper_of_untouched(rest, n_frequent, size, beta) >= theta:
-        might += split.ends.size - 1 - count
-    return found, might
+        scratch.bounds[i] = np.float32(np.inf)  # scores are no bounds
+    found = complete_listed(split, work, scratch, listed, np.int64(0), n_neighbors, size, beta)
+    theta = np.float32(work.sims[0] * MARGIN) if found == n_neighbors else np.float32(0.0)
+    might = _count_open(split, scratch, rest, theta)
+    for i in range(listed):
+        row = scratch.rows[scratch.order[i]]
+        scale = half_to_float(split.scales[row])
+        might -= scratch.scores[row] + scale * rest >= theta
+    for i in range(touched):
+        work.acc[scratch.touched[i]] = 0
+    return found, max(might, np.int64(0))

@@ -201,7 +201,7 @@ def complete_best(split, work, scratch, pending, found, n_neighbors, size, beta)
 
 
 @routine
-def _order_by_bounds(bounds, pending, histogram, order):  # type: ignore[no-untyped-def]
+def order_by_bounds(bounds, pending, histogram, order):  # type: ignore[no-untyped-def]
     """List the pending rows by falling buckets of their bounds."""
     for b in range(BUCKETS):
         histogram[b] = 0
@@ -221,5 +221,5 @@ def _order_by_bounds(bounds, pending, histogram, order):  # type: ignore[no-unty
 @routine
 def complete_all(split, work, scratch, pending, found, n_neighbors, size, beta):  # type: ignore[no-untyped-def]
     """Complete all pending rows that can still matter, the best bounds first."""
-    _order_by_bounds(scratch.bounds, pending, scratch.histogram, scratch.order)
+    order_by_bounds(scratch.bounds, pending, scratch.histogram, scratch.order)
     return complete_listed(split, work, scratch, pending, found, n_neighbors, size, beta)

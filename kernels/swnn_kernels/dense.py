@@ -96,7 +96,7 @@ def _keep_lanes(  # type: ignore[no-untyped-def]
 
 
 @inline
-def _group_maxima(uppers, groups, rows):  # type: ignore[no-untyped-def]
+def group_maxima(uppers, groups, rows):  # type: ignore[no-untyped-def]
     """Largest bound of every eight rows that share a lane in 64; the number of groups."""
     count = 0
     for start in range(0, rows, LANES * LANES):
@@ -119,7 +119,7 @@ def _first_theta(split, work, scratch, limit, size, n_neighbors, beta, weight_st
             if dead[row]:
                 scratch.uppers[row] = 0.0
     padded = (limit + STEP_ROWS - 1) // STEP_ROWS * STEP_ROWS
-    groups = _group_maxima(scratch.uppers, scratch.groups, padded)
+    groups = group_maxima(scratch.uppers, scratch.groups, padded)
     cut = nth_largest(scratch.groups, groups, n_neighbors, scratch.histogram)
     lowest, highest = cut_value(cut), np.float32(np.inf)
     found, pending = np.int64(0), np.int64(0)

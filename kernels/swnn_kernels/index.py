@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -31,7 +32,6 @@ _DTYPES = {
 }
 _FREQUENT = 0.01  # share of the rows from which a bitmap pays
 _FEWEST = 64  # rows below which no feature is frequent: a bitmap would be mostly padding
-_LONG = 300  # mean features of a row: single rows are dear then, and their bounds loose
 _MOST_BYTES = 12  # for a non-zero in all
 _MOST_FREQUENT = 2**15  # twice a local number fits 16 bits
 
@@ -82,7 +82,7 @@ class InvertedIndex:
         *,
         frequent: float | None = None,
         fewest: int = _FEWEST,
-    ) -> InvertedIndex:
+    ) -> Self:
         """Build the index of canonical rows in fixed-point units.
 
         Parameters
@@ -98,7 +98,7 @@ class InvertedIndex:
         frequent : float, optional
             Share of the rows from which a feature counts as frequent (a matter of speed only). By
             default 0.01, or none at all where a query like the rows meets fewer postings than there
-            are rows, or where rows are long.
+            are rows.
         fewest : int
             And the least number of rows for it.
 
@@ -115,7 +115,7 @@ class InvertedIndex:
         layout.count_features(indices, counts)
         if frequent is None:
             meets_few = float(np.square(counts, dtype=np.float64).sum()) < float(n_rows) ** 2
-            frequent = 2.0 if meets_few or indices.size > _LONG * n_rows else _FREQUENT
+            frequent = 2.0 if meets_few else _FREQUENT
         often = _frequent_features(counts, max(fewest, int(np.ceil(frequent * n_rows))), n_rows)
         local = np.full(n_features, -1, dtype=np.int32)
         local[often] = np.arange(often.size, dtype=np.int32)
@@ -131,7 +131,7 @@ class InvertedIndex:
         np.cumsum(counts, out=starts[2:])
         firsts = np.zeros(often.size + 1, dtype=np.int32)
         np.cumsum(np.where(small < large, 2, 1), out=firsts[1:])
-        arrays = {
+        arrays: dict[str, np.ndarray] = {
             "sizes": np.array([n_features, row_sizes.max(initial=0)], dtype=np.int64),
             "row_sizes": row_sizes,
             "rows": np.empty(indices.size - n_forward, dtype=np.uint32),
@@ -156,10 +156,10 @@ class InvertedIndex:
         return cls.from_arrays(arrays)
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> InvertedIndex:
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         """Put an index together from the arrays of `arrays`; they may be mapped read-only.
 
-        Call `check` first where the arrays come from a file that may be damaged.
+        They are trusted: `OpenedIndex` takes arrays from a file that may be damaged.
         """
         for name, dtype in _DTYPES.items():
             if name not in arrays:
@@ -176,6 +176,9 @@ class InvertedIndex:
     def check(self) -> None:
         """Validate every array; ValueError if a kernel could go astray in them."""
         check_arrays(self)
+
+    def admit(self, features: np.ndarray) -> None:
+        """Be told the features of queries before they are searched: here all lists are sound."""
 
     @property
     def n_rows(self) -> int:

@@ -13,11 +13,9 @@ from swnn_kernels.vectors import leading_zeros, prefetch, trailing_zeros
 SIGNIFICANT = 3
 """Most bits kept of a weight, which is rounded up."""
 _BITS = 12  # the largest sum of weights is about so many bits long
-_WORTH = (
-    0.1  # of a feature's mean share in the bound: a second bitmap is read if it saves that much
-)
-# For few neighbours with Jaccard's coefficient, whose overlap bounds well by itself, coarser weights
-# are faster in all: more rows are completed, fewer bitmaps are added.
+_WORTH = 0.1  # a second bitmap is read if it saves that much of a feature's mean share in reach
+# For few neighbours with Jaccard's coefficient, whose overlap bounds well by itself, coarser
+# weights are faster in all: more rows are completed, fewer bitmaps are added.
 _COARSE_SIGNIFICANT = 2
 _COARSE_BITS = 11
 _COARSE_WORTH = 0.25
@@ -38,7 +36,7 @@ def split_query(split, work, scratch, size):  # type: ignore[no-untyped-def]
     postings = np.int64(0)
     mass = np.int64(0)
     positive = np.int64(0)
-    reach = 0.0
+    reach, largest = 0.0, 0.0
     for q in range(size):
         feature = work.indices[q]
         unit = np.int64(work.units[q])
@@ -54,14 +52,16 @@ def split_query(split, work, scratch, size):  # type: ignore[no-untyped-def]
             n_rare += 1
         if number >= 0:
             scratch.numbers[n_frequent] = number
-            reach += abs(unit) * np.float64(split.large[number])
+            product = abs(unit) * np.float64(split.large[number])
+            reach += product
+            largest = max(largest, product)
             scratch.table[number] = unit
             scratch.member[number] = 1
             mass += unit * unit
             positive += unit if unit > 0 else np.int64(0)
             n_frequent += 1
     scratch.positive[0] = positive
-    scratch.reach[0] = reach
+    scratch.reach[0], scratch.reach[1] = reach, largest
     scratch.tally[0] += postings
     return n_rare, n_frequent, postings, mass
 
@@ -84,7 +84,7 @@ def _round_up(weight, significant):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _count_bitmaps(scratch, n_frequent):  # type: ignore[no-untyped-def]
+def count_bitmaps(scratch, n_frequent):  # type: ignore[no-untyped-def]
     """Find where the bitmaps of each weight start."""
     starts = scratch.weight_starts
     starts[:] = 0
@@ -100,7 +100,7 @@ def _count_bitmaps(scratch, n_frequent):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _place_bitmaps(scratch, n_frequent, words):  # type: ignore[no-untyped-def]
+def place_bitmaps(scratch, n_frequent, words):  # type: ignore[no-untyped-def]
     """Sort the bitmaps by the bits of their weights."""
     for j in range(2 * n_frequent):
         offset = scratch.count_offsets[j >> 1] + (j & 1) * words
@@ -113,7 +113,8 @@ def _place_bitmaps(scratch, n_frequent, words):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _as_weight(product, step, significant):  # type: ignore[no-untyped-def]
+def as_weight(product, step, significant):  # type: ignore[no-untyped-def]
+    """Turn a product into a number of steps, rounded up to few significant bits."""
     return _round_up(np.int64(np.ceil(product / step * (1.0 + 1e-9))), significant)
 
 
@@ -126,8 +127,10 @@ def plan_sums(split, scratch, n_frequent, n_neighbors, beta):  # type: ignore[no
     """
     coarse = beta >= 1.0 and n_neighbors <= _FEW_NEIGHBOURS
     significant = _COARSE_SIGNIFICANT if coarse else SIGNIFICANT
-    reach = max(scratch.reach[0], 1.0)
+    reach, largest = max(scratch.reach[0], 1.0), max(scratch.reach[1], 1e-3)
     step = reach / 2.0 ** (_COARSE_BITS if coarse else _BITS)
+    # One weight is made exact, the largest: where all are equal, as with binary rows, all are.
+    step = largest / as_weight(largest, step, significant) * (1.0 + 4e-9)
     worth = reach / max(1, n_frequent) * (_COARSE_WORTH if coarse else _WORTH)
     total = np.int64(0)
     for j in range(n_frequent):
@@ -140,12 +143,12 @@ def plan_sums(split, scratch, n_frequent, n_neighbors, beta):  # type: ignore[no
         if large - small <= worth:
             small = large
         scratch.count_offsets[j] = split.firsts[number] * split.words
-        scratch.weights[2 * j] = _as_weight(small, step, significant)
-        scratch.weights[2 * j + 1] = _as_weight(large - small, step, significant)
+        scratch.weights[2 * j] = as_weight(small, step, significant)
+        scratch.weights[2 * j + 1] = as_weight(large - small, step, significant)
         both = scratch.weights[2 * j] + scratch.weights[2 * j + 1]
         scratch.shares[2 * number] = scratch.weights[2 * j]
         scratch.shares[2 * number + 1] = both
         total += both
-    _count_bitmaps(scratch, n_frequent)
-    _place_bitmaps(scratch, n_frequent, split.words)
+    count_bitmaps(scratch, n_frequent)
+    place_bitmaps(scratch, n_frequent, split.words)
     return 64 - leading_zeros(n_frequent), 64 - leading_zeros(total), step * 2.0**-FRACTION_BITS

@@ -50,7 +50,7 @@ class Scratch(NamedTuple):
     shares: Uint16  # by key: what a shared value weighs in a row's sum; zeros between queries
     positive: Int64  # (1,): sum of the query's positive units there
     weight_step: Float64  # (1,): a step of weight in units of dots over scales
-    reach: Float64  # (1,): the most of a row's dot over them, divided by its scale
+    reach: Float64  # (2,): the most of a row's dot over its scale, by all and by one of them
     member: Uint8  # whether the query has it; zeros between queries
     rare: Int64  # positions in the lists of rare features
     rare_ends: Int64
@@ -68,7 +68,8 @@ class Scratch(NamedTuple):
     sums: Uint8  # (4 * CHUNK,): overlaps and weights of rows, low and high bytes
     masks: Uint8  # (STEP_ROWS / 8,): which rows of a step pass
     uppers: Float32  # (CHUNK,)
-    groups: Float32  # (CHUNK / 8,)
+    scores: Float32  # rows, padded: only with a budget
+    groups: Float32  # an eighth as many as uppers or scores
     histogram: Int32
     order: Int32  # pending rows in the order of completion
     rows: Int64  # pending rows

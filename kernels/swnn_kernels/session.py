@@ -99,7 +99,7 @@ class Session:
         self._work_table = table(self._work)
         labels = table(self._labels)
         if self._pruned:
-            self._scratch = make_scratch(self._index, longest)
+            self._scratch = make_scratch(self._index, longest, self._budget)
             self._tables: tuple[Any, ...] = (
                 table(self._index.split), labels, self._dead, self._work_table,
                 table(self._scratch),
@@ -167,6 +167,7 @@ class Session:
         fault = query.load_query(self._work_table, indices, values, n_features, self._indptr)
         if fault < 0:
             raise ValueError(_FAULTS[fault].format(self._index.n_features))
+        self._index.admit(indices)
         ids = np.empty((1, size), dtype=np.int64)
         out = np.empty((1, size))
         parameters = self._alpha, self._beta, wants_labels

@@ -67,6 +67,15 @@ def _forward_matches_bits(  # type: ignore[no-untyped-def]
     return total == expected
 
 
+@kernel
+def _first_not_frequent(pairs, n_frequent):  # type: ignore[no-untyped-def]
+    """Find the first forward entry whose number is none of a frequent feature."""
+    for p in range(pairs.size):
+        if number_of(pairs[p]) >= n_frequent:
+            return p
+    return -1
+
+
 def check_indptr(indptr: np.ndarray, nnz: int, what: str) -> None:
     """Pointers must start at 0, never fall and end at the number of entries."""
     if indptr.ndim != 1 or indptr.size < 1:
@@ -90,41 +99,59 @@ def check_rows(
         )
 
 
-def check_arrays(index: InvertedIndex) -> None:
-    """Raise ValueError unless the arrays of an index fit together."""
-    n_rows, n_features = index.n_rows, index.n_features
+def check_pointers(index: InvertedIndex) -> None:
+    """Raise ValueError unless shapes, pointers, sizes and levels fit together.
+
+    Reads what there is once for a row or a feature, no entries.
+    """
+    if index.sizes.shape != (2,) or index.ends.ndim != 1 or not index.ends.size:
+        raise ValueError("index: the shapes of its arrays do not fit together")
+    n_rows, n_features, n_frequent = index.n_rows, index.n_features, index.frequent.size
     steps = -(-n_rows // STEP_ROWS)
-    n_frequent = index.frequent.size
     shapes_fit = (
-        index.sizes.shape == (2,)
-        and index.starts.shape == (n_features + 1,)
-        and index.ends.shape == (n_rows + 1,)
+        index.starts.shape == (n_features + 1,)
+        and index.frequent.ndim == 1
         and index.bits.ndim == 2
         and index.bits.shape[1] == steps * STEP_WORDS
         and index.row_sizes.shape == (steps * STEP_ROWS,)
         and index.scales.shape == (steps * STEP_ROWS,)
         and index.small.shape == index.large.shape == (n_frequent,)
         and index.firsts.shape == (n_frequent + 1,)
+        and index.list_rows.ndim == index.pairs.ndim == 1
+        and index.list_units.shape == index.list_rows.shape
+        and index.lows.shape == index.pairs.shape
         and n_frequent <= 2**15
+        and n_rows < 2**32
     )
     if not shapes_fit:
         raise ValueError("index: the shapes of its arrays do not fit together")
-    one_row = np.array([0, n_frequent])
-    check_rows(one_row, index.frequent, np.zeros(n_frequent, np.int32), n_features, "frequent")
-    check_rows(index.starts, index.list_rows, index.list_units, n_rows, "lists")
+    frequent = np.concatenate([[-1], index.frequent.astype(np.int64), [n_features]])
+    if np.any(frequent[1:] <= frequent[:-1]):
+        raise ValueError(f"index: frequent features must ascend within 0..{n_features - 1}")
+    check_indptr(index.starts, index.list_rows.size, "lists")
     check_indptr(index.ends, index.pairs.size, "forward rows")
-    if index.pairs.shape != index.lows.shape or np.any((index.pairs & 0xFFFF) >= 2 * n_frequent):
-        raise ValueError("index: a forward row has a feature that is not frequent, or lacks a unit")
     check_indptr(index.firsts, index.bits.shape[0], "bitmaps")
+    # Sums of weights fit their planes only if levels are what values over scales can be.
+    if not np.all((index.small >= 0) & (index.small <= index.large) & (index.large <= 2**17)):
+        raise ValueError("index: a level is no such number, or the small one is larger")
     if np.any(np.diff(index.firsts) != np.where(index.small < index.large, 2, 1)):
         raise ValueError("index: the bitmaps of the frequent features do not fit their levels")
+    sizes = index.row_sizes
+    if sizes[n_rows:].any() or sizes.min(initial=0) < 0 or sizes.max(initial=0) != index.sizes[1]:
+        raise ValueError("index: its row sizes do not fit together")
+
+
+def check_arrays(index: InvertedIndex) -> None:
+    """Raise ValueError unless the arrays of an index fit together."""
+    check_pointers(index)
+    check_rows(index.starts, index.list_rows, index.list_units, index.n_rows, "lists")
+    if _first_not_frequent(index.pairs, index.frequent.size) >= 0:
+        raise ValueError("index: a forward row has a feature that is not frequent")
     if not np.array_equal(index.scales, scales_of(index.row_sizes)):
         raise ValueError("index: the scales of the rows do not fit their sizes")
-    listed = np.bincount(index.list_rows, minlength=n_rows)
-    matches = _forward_matches_bits(
+    listed = np.bincount(index.list_rows, minlength=index.n_rows)
+    if not _forward_matches_bits(
         index.ends, index.pairs, index.lows, index.bits, index.firsts, index.small, index.large,
         index.scales, index.row_sizes, listed,
-    )  # fmt: skip
-    matches &= not index.row_sizes[n_rows:].any()
-    if not matches or index.sizes[1] != index.row_sizes.max(initial=0):
+    ):  # fmt: skip
         raise ValueError("index: bitmaps, forward rows and row sizes contradict each other")

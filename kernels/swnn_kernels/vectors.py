@@ -265,23 +265,25 @@ def at_least(typing: Any, a: Any, b: Any) -> Any:
     return types.uint8(Floats, Floats), generate
 
 
-def _zeros(llvm_name: str) -> Any:
-    """Make an intrinsic that counts the zero bits before or after the first one of an int64."""
+def _bit_counter(llvm_name: str, *flags: int) -> Any:
+    """Make an intrinsic that counts bits of an int64."""
+    constants = [ir.Constant(ir.IntType(1), flag) for flag in flags]
 
     @intrinsic
     def count(typing: Any, value: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            kind = ir.FunctionType(_I64, [_I64, ir.IntType(1)])
+            kind = ir.FunctionType(_I64, [_I64, *(flag.type for flag in constants)])
             function = _declare(builder.module, kind, llvm_name)
-            return builder.call(function, [args[0], ir.Constant(ir.IntType(1), 0)])
+            return builder.call(function, [args[0], *constants])
 
         return types.int64(types.int64), generate
 
     return count
 
 
-leading_zeros = _zeros("llvm.ctlz.i64")
-trailing_zeros = _zeros("llvm.cttz.i64")
+leading_zeros = _bit_counter("llvm.ctlz.i64", 0)
+trailing_zeros = _bit_counter("llvm.cttz.i64", 0)
+count_ones = _bit_counter("llvm.ctpop.i64")
 
 
 @intrinsic

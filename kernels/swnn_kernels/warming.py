@@ -7,6 +7,7 @@ import numpy as np
 from swnn_kernels.batch import rank, search
 from swnn_kernels.fixed_point import normalise
 from swnn_kernels.index import InvertedIndex
+from swnn_kernels.opened import OpenedIndex
 from swnn_kernels.session import Session
 
 
@@ -22,6 +23,7 @@ def warmup() -> None:
     units = normalise(indptr, indices, np.ones(3))
     labels = np.arange(3), np.arange(2, dtype=np.int32)
     index = InvertedIndex.build(indptr, indices, units, 2, frequent=0.6, fewest=2)
+    OpenedIndex.from_arrays(index.arrays()).admit(indices)
     index.check()
     index.rows()
     index.shared(0, indices[:2])

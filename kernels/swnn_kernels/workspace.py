@@ -14,6 +14,7 @@ from swnn_kernels.reference import PACK
 from swnn_kernels.validate import check_indptr
 
 NO_LABELS = Labels(frozen(np.zeros(1, np.int64)), frozen(np.zeros(0, np.int32)))
+_KEYS = 2**16  # a place for any 16-bit key: a damaged forward row can't lead beyond
 NONE_DEAD = frozen(np.zeros(0, np.bool_))
 
 
@@ -72,7 +73,7 @@ def make_work(index: InvertedIndex, n_neighbors: int, labels: Labels, k: int, lo
         values=np.empty(longest),
         indices=np.empty(longest, dtype=np.int32),
         units=np.empty(longest, dtype=np.int32),
-        acc=np.zeros(max(n_rows, CHUNK), dtype=np.int64),
+        acc=np.zeros(max(index.row_sizes.size, CHUNK), dtype=np.int64),
         overlaps=np.zeros(n_rows if wide else 0, dtype=np.int32),
         sims=np.empty(found),
         rows=np.empty(found, dtype=np.int64),
@@ -83,20 +84,21 @@ def make_work(index: InvertedIndex, n_neighbors: int, labels: Labels, k: int, lo
     )
 
 
-def make_scratch(index: InvertedIndex, longest: int) -> Scratch:
+def make_scratch(index: InvertedIndex, longest: int, budget: int) -> Scratch:
     """Buffers of the pruned kernel for queries of at most ``longest`` features."""
+    scored = index.row_sizes.size if budget >= 0 else 0
 
     def integers(size: int) -> np.ndarray:
         return np.zeros(size, dtype=np.int64)
 
     room = longest // 3 + 64  # an eighth of the bitmaps, themselves carries included
     return Scratch(
-        table=np.zeros(index.frequent.size, dtype=np.int32),
-        shares=np.zeros(2 * index.frequent.size, dtype=np.uint16),
+        table=np.zeros(_KEYS // 2, dtype=np.int32),
+        shares=np.zeros(_KEYS, dtype=np.uint16),
         positive=integers(1),
         weight_step=np.zeros(1),
-        reach=np.zeros(1),
-        member=np.zeros(index.frequent.size, dtype=np.uint8),
+        reach=np.zeros(2),
+        member=np.zeros(_KEYS // 2, dtype=np.uint8),
         rare=integers(longest + 1),
         rare_ends=integers(longest + 1),
         rare_weights=integers(longest + 1),
@@ -113,7 +115,8 @@ def make_scratch(index: InvertedIndex, longest: int) -> Scratch:
         sums=np.zeros(4 * CHUNK, dtype=np.uint8),
         masks=np.zeros(STEP_ROWS // LANES, dtype=np.uint8),
         uppers=np.zeros(CHUNK, dtype=np.float32),
-        groups=np.zeros(CHUNK // LANES, dtype=np.float32),
+        scores=np.zeros(scored, dtype=np.float32),
+        groups=np.zeros(max(CHUNK, scored) // LANES, dtype=np.float32),
         histogram=np.zeros(BUCKETS, dtype=np.int32),
         order=np.zeros(PENDING, dtype=np.int32),
         rows=integers(PENDING),

@@ -11,6 +11,7 @@ from array_api_compat import array_namespace
 from swnn_xp._sparse import canonical_rows, to_csr
 from swnn_xp._types import Array, LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends._kinds import kind_of
+from swnn_xp.backends._opened import opened_rows
 from swnn_xp.fixed_point import unit_rows
 from swnn_xp.vote import Votes, join_votes, rank, vote
 
@@ -101,6 +102,10 @@ class Index(ABC):
         device: Any = None,
     ) -> Index:
         """Make the index again out of ``arrays()``, without copying them on the host."""
+
+    def check(self) -> None:
+        """Raise ValueError unless all arrays fit together."""
+        opened_rows(self.rows()._asdict(), self.n_features)
 
     def queries(self, X: Any) -> UnitRows:
         """Turn a matrix of queries into canonical unit rows, where the index is."""

@@ -19,6 +19,7 @@ from swnn_xp._types import Array, LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends._base import Index, join_rankings
 from swnn_xp.backends._device_rows import Entries, device_rows
 from swnn_xp.backends._kinds import host_array, host_rows, is_host, kind_of, mapped_rows
+from swnn_xp.backends._opened import opened_rows
 from swnn_xp.fixed_point import unit_rows
 from swnn_xp.search import merge, missing, shifted, top_rows
 from swnn_xp.similarity import similarity
@@ -146,7 +147,7 @@ class DeviceIndex(Index):
         device: Any = None,
     ) -> Self:
         """Make the index again out of ``arrays()``."""
-        rows = UnitRows(arrays["indptr"], arrays["indices"], arrays["units"], n_features)
+        rows = opened_rows(arrays, n_features)
         return cls.build(rows, memory_budget=memory_budget, device=device)
 
     @property

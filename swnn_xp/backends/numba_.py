@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from swnn_kernels import InvertedIndex, rank, search, vote_found
+from swnn_kernels import InvertedIndex, OpenedIndex, rank, search, vote_found
 from swnn_xp._types import LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends._base import Index
 
@@ -39,7 +39,7 @@ class NumbaIndex(Index):
         device: Any = None,
     ) -> NumbaIndex:
         """Make the index again out of ``arrays()``, without copying them."""
-        return cls(InvertedIndex.from_arrays(arrays), memory_budget, n_jobs)
+        return cls(OpenedIndex.from_arrays(arrays), memory_budget, n_jobs)
 
     @property
     def n_rows(self) -> int:
@@ -58,6 +58,10 @@ class NumbaIndex(Index):
     def arrays(self) -> dict[str, Any]:
         """Return the arrays of the inverted index."""
         return self.inverted.arrays()
+
+    def check(self) -> None:
+        """Raise ValueError unless all arrays of the index fit together."""
+        self.inverted.check()
 
     def shared(self, row: int, features: Any) -> tuple[Any, Any]:
         """Tell which of the features the row has: their positions and the row's units."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from swnn_xp._sparse import to_csr
 from swnn_xp._types import Neighbours, UnitRows
 from swnn_xp.backends._base import Index
+from swnn_xp.backends._opened import opened_rows
 from swnn_xp.backends._shards import queries_that_fit, shard_runs
 from swnn_xp.search import merge, shifted, top_rows
 from swnn_xp.similarity import similarity
@@ -55,10 +56,7 @@ class NumpyIndex(Index):
         device: Any = None,
     ) -> NumpyIndex:
         """Make the index again out of ``arrays()``."""
-        return cls(
-            UnitRows(arrays["indptr"], arrays["indices"], arrays["units"], n_features),
-            memory_budget,
-        )
+        return cls(opened_rows(arrays, n_features), memory_budget)
 
     @property
     def n_rows(self) -> int:

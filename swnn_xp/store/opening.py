@@ -32,6 +32,8 @@ class StoredModel:
     """Decoded on first use."""
     library_version: str
     """Of the library that wrote it."""
+    n_names: dict[str, int]
+    """Lengths of the lists of names."""
 
 
 def open_arrays(
@@ -129,7 +131,8 @@ def _open(folder: Path, manifest: Manifest, *, mmap: bool, verify: bool) -> Stor
         name: _names_loader(data / entry.file, entry, verify=verify)
         for name, entry in manifest.names.items()
     }
-    return StoredModel(arrays, manifest.meta, LazyNames(loaders), manifest.library_version)
+    counts = {name: entry.n_names for name, entry in manifest.names.items()}
+    return StoredModel(arrays, manifest.meta, LazyNames(loaders), manifest.library_version, counts)
 
 
 def _array(path: Path, file: BufferedReader, entry: Entry, *, mmap: bool) -> npt.NDArray[Any]:

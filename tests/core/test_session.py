@@ -86,3 +86,18 @@ def test_refuses():
 def test_needs_numba():
     with pytest.raises(ValueError, match="a session needs the backend 'numba', not 'numpy'"):
         SWNNClassifier(backend="numpy").fit(X, Y).session()
+
+
+def test_a_budget_tells_what_it_left_open():
+    clf = SWNNClassifier(5).fit(X, Y)
+    exact = clf.kneighbors(Q)
+    for budget in (5, 20, 400):
+        session = clf.session(budget=budget)
+        for i in range(Q.shape[0]):
+            ids, sims = session.kneighbors_one(Q[[i]].indices, Q[[i]].data)
+            missing = set(exact.ids[i].tolist()) - set(ids.tolist())
+            assert len(missing) <= session.might
+            assert np.all(sims <= exact.sims[i])
+    assert session.might == 0, "the budget covers all rows"
+    with pytest.raises(ValueError, match="budget must be at least 1"):
+        clf.session(budget=0)

@@ -4,13 +4,15 @@ import gzip
 import subprocess
 import sys
 
+import both_readers
 import numpy as np
 import pytest
+from both_readers import READERS, outcome
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from swnn_kernels.decimal import powers_of_five, scaled
-from swnn_xp.io import FormatError, fast, iter_xmc, read_svmlight, read_xmc
+from swnn_xp.io import fast, iter_xmc, read_xmc
 
 POWERS = powers_of_five()
 NUMBERS = st.one_of(
@@ -63,31 +65,12 @@ def has_no_repeats(labels):
     return len(set(labels.split(","))) == labels.count(",") + 1
 
 
-def outcome(read, path, **options):
-    try:
-        X, Y = read(path, **options)
-    except FormatError as error:
-        return str(error), error.line
-    return [
-        (A.shape, A.indptr.tolist(), A.indices.tolist(), A.data.dtype, A.data.tobytes())
-        for A in (X, Y)
-    ]
-
-
 def agree(path, data, chunk):
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fast, "_CHUNK", chunk)
-        for read, options in [
-            (read_xmc, {}),
-            (read_xmc, {"header": True, "dtype": np.float64}),
-            (read_xmc, {"header": False}),
-            (read_xmc, {"strict": True}),
-            (read_svmlight, {"one_based": True}),
-            (read_svmlight, {"n_features": 9, "n_labels": 5}),
-        ]:
-            plain = outcome(read, path, engine="python", **options)
-            assert outcome(read, path, engine="fast", **options) == plain
+        for read, options in READERS:
+            both_readers.agree(read, path, **options)
 
 
 @pytest.fixture(scope="module")

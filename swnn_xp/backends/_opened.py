@@ -1,0 +1,65 @@
+"""Checks on arrays that come from a file, before a library's compiled code follows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swnn_xp._sparse import is_ascending
+from swnn_xp._types import LabelRows, UnitRows
+
+_BLOCK = 1 << 20  # entries looked at in one go, so that the temporaries stay small
+_LARGEST = 2**23  # of a unit
+
+
+def opened_rows(arrays: dict[str, Any], n_features: int) -> UnitRows:
+    """Training rows out of a file, or a ValueError if they can't be such.
+
+    Examples
+    --------
+    >>> arrays = {"indptr": np.asarray([0, 1]), "indices": np.asarray([7], np.int32),
+    ...           "units": np.asarray([2**23], np.int32)}
+    >>> opened_rows(arrays, 8).n_rows
+    1
+    >>> opened_rows(arrays, 7)
+    Traceback (most recent call last):
+    ValueError: indices must lie in 0..6
+    """
+    indptr, indices = arrays["indptr"], arrays["indices"]
+    units = arrays["units"]
+    check_pointers("indptr", indptr, indices, "indices")
+    check_range("indices", indices, 0, n_features - 1)
+    if units.dtype != np.int32 or units.shape != indices.shape:
+        raise ValueError("units must be one int32 for each index")
+    check_range("units", units, -_LARGEST, _LARGEST)
+    if not is_ascending(indptr, indices):
+        raise ValueError("indices must ascend in each row")
+    return UnitRows(indptr, indices, units, n_features)
+
+
+def opened_labels(indptr: Any, indices: Any, n_labels: int, n_rows: int) -> LabelRows:
+    """Label rows out of a file; `check_range` has to look at their ids before these are used."""
+    check_pointers("labels_indptr", indptr, indices, "labels_indices")
+    if indptr.size != n_rows + 1:
+        raise ValueError(f"there are labels of {indptr.size - 1} rows for {n_rows} rows")
+    return LabelRows(indptr, indices, n_labels)
+
+
+def check_pointers(name: str, indptr: NDArray[Any], indices: NDArray[Any], what: str) -> None:
+    """Raise ValueError unless pointers rise from 0 to the number of entries."""
+    if indptr.dtype != np.int64 or indptr.ndim != 1 or not indptr.size:
+        raise ValueError(f"{name} must be a row of int64")
+    if indices.dtype != np.int32 or indices.ndim != 1:
+        raise ValueError(f"{what} must be a row of int32")
+    if indptr[0] != 0 or indptr[-1] != indices.size or np.any(indptr[1:] < indptr[:-1]):
+        raise ValueError(f"{name} must rise from 0 to {indices.size}")
+
+
+def check_range(name: str, values: NDArray[Any], low: int, high: int) -> None:
+    """Raise ValueError unless all values lie in low..high."""
+    for start in range(0, values.size, _BLOCK):
+        block = values[start : start + _BLOCK]
+        if block.min() < low or block.max() > high:
+            raise ValueError(f"{name} must lie in {low}..{high}")

@@ -1,0 +1,100 @@
+"""Save a model where there is no room; run as a program, for it limits itself.
+
+python full_disk.py FOLDER: on a small file system it saves larger and larger models until they do
+not fit. python full_disk.py FOLDER BYTES: no file may grow beyond so many bytes, for 0, 1/20, 2/20
+... of them. Each time a save fails, the model before must be there, whole, and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from swnn_xp import SWNNClassifier
+from swnn_xp.batch_scoring import Job, score_file
+from swnn_xp.io import write_xmc
+
+
+def fitted(n: int) -> SWNNClassifier:
+    rng = np.random.default_rng(n)
+    X = rng.random((n, 20)) * (rng.random((n, 20)) < 0.5)
+    return SWNNClassifier(n_neighbors=3).fit(X, rng.random((n, 5)) < 0.5)
+
+
+def save_or_keep(clf: SWNNClassifier, path: Path, before: int) -> bool:
+    """Save, and check that a failure leaves the model of so many rows; whether it was saved."""
+    try:
+        clf.save(path)
+    except OSError:
+        saved = False
+    else:
+        saved = True
+    clf = SWNNClassifier.load(path, verify=True)
+    assert saved or clf.model_.n_alive == before, (clf.model_.n_alive, before)
+    assert len(os.listdir(path)) == 2, os.listdir(path)
+    return saved
+
+
+def on_a_small_disk(folder: Path) -> int:
+    path, rows, failures = folder / "model", 10, 0
+    fitted(rows).save(path)
+    for n in [*range(100, 4000, 150), 50, 3900, 20]:
+        if save_or_keep(fitted(n), path, rows):
+            rows = n
+        else:
+            failures += 1
+    return failures
+
+
+def limited(limit: int) -> None:
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+
+
+def with_small_files(folder: Path, largest: int) -> int:
+    path, failures = folder / "model", 0
+    fitted(10).save(path)
+    for part in range(20):
+        limited(largest * part // 20)
+        failures += not save_or_keep(fitted(1000), path, 10)
+        limited(resource.RLIM_INFINITY)
+        fitted(10).save(path)
+    return failures + scoring_stops_and_goes_on(folder)
+
+
+def scoring_stops_and_goes_on(folder: Path) -> int:
+    write_xmc(folder / "queries.txt", np.eye(20), np.ones((20, 1)))
+    job = Job(folder / "queries.txt", folder / "scores", k=2, rows=3)
+    clf = fitted(30)
+    limited(100)
+    try:
+        score_file(clf, job, lambda first, labels, scores: f"{first} {labels}\n")
+    except OSError:
+        failures = 1
+    limited(resource.RLIM_INFINITY)
+    done = score_file(clf, job, lambda first, labels, scores: f"{first} {labels}\n")
+    assert done == 20
+    text = (folder / "scores").read_text()
+    assert [line.split()[0] for line in text.splitlines()] == ["0", "3", "6", "9", "12", "15", "18"]
+    assert sorted(os.listdir(folder)) == ["model", "queries.txt", "scores"]
+    return failures
+
+
+def main() -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    folder = Path(sys.argv[1])
+    fitted(100).kneighbors(np.eye(20))  # numba's cache is written before there is no room
+    if len(sys.argv) > 2:
+        failures = with_small_files(folder, int(sys.argv[2]))
+    else:
+        failures = on_a_small_disk(folder)
+    print(f"{failures} failed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""Kill saving, appending, compacting and scoring at random moments; nothing acknowledged is lost.
+
+python kills.py SEED COUNT. A child process works in a loop and tells its parent of each step that
+is done. The parent kills it after a random while, opens what lies on the disk and compares: it is
+the last state that was told or the one the child was about to reach, whole, and no more than one
+step has left files behind. Then the next child goes on from there.
+"""
+
+from __future__ import annotations
+
+import collections
+import os
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from swnn_xp import SWNNClassifier
+from swnn_xp.batch_scoring import Job, score_file
+from swnn_xp.io import read_xmc, write_xmc
+
+FEATURES, LABELS = 30, 8
+RNG = np.random.default_rng(0)
+X = sp.random_array((400, FEATURES), density=0.3, rng=RNG, format="csr")
+Y = sp.random_array((400, LABELS), density=0.3, rng=RNG, format="csr")
+
+
+def lines(first, labels, scores):
+    rows = zip(range(first, first + len(labels)), labels, scores, strict=True)
+    return "".join(f"{row} {best} {values}\n" for row, best, values in rows)
+
+
+class Models:
+    """Save, append and compact: state v of the model has the ids and the names that it must."""
+
+    def __init__(self, folder: Path, what: str) -> None:
+        self.path, self.what = folder / what, what
+        names = [f"row {i}" for i in range(200)]
+        SWNNClassifier(n_neighbors=9).fit(X[:200], Y[:200], row_names=names).save(self.path)
+        self.told = 200
+
+    def work(self, tell) -> None:
+        while True:
+            clf = SWNNClassifier.load(self.path)
+            state = clf.model_.next_id
+            if self.what != "save":
+                at = state % 400
+                clf.partial_fit(X[[at]], Y[[at]], row_names=[f"row {state}"])
+                clf.remove(int(clf.model_.row_ids[0]) if clf.model_.row_ids is not None else 0)
+            else:  # a fresh model each time
+                n = 200 + (state - 199) % 200
+                names = [f"row {i}" for i in range(n)]
+                clf = SWNNClassifier(n_neighbors=9).fit(X[:n], Y[:n], row_names=names)
+            if self.what == "compact":
+                clf.compact()
+            clf.save(self.path)
+            tell(clf.model_.next_id)
+
+    def check(self) -> None:
+        clf = SWNNClassifier.load(self.path, verify=True)
+        state = clf.model_.next_id
+        following = 200 + (self.told - 199) % 200 if self.what == "save" else self.told + 1
+        assert state in (self.told, following), (state, self.told)
+        assert clf.row_names_ == [f"row {i}" for i in range(state)]
+        alive = state if self.what == "save" else 200
+        assert clf.model_.n_alive == alive
+        rows = X[np.arange(state - alive, state) % 400]
+        ids, sims = clf.kneighbors(rows, n_neighbors=alive)
+        fresh = SWNNClassifier().fit(rows, np.zeros((alive, 1))).kneighbors(rows, alive)
+        np.testing.assert_array_equal(sims, fresh.sims)
+        np.testing.assert_array_equal(ids, np.where(fresh.ids >= 0, fresh.ids + state - alive, -1))
+        # manifest and data, and at most those of one interrupted save
+        assert len(os.listdir(self.path)) <= 4, os.listdir(self.path)
+        self.told = state
+
+    def interrupted(self) -> bool:
+        return len(os.listdir(self.path)) > 2
+
+
+class Scores:
+    """Score a file: each run goes on behind the last block that was told."""
+
+    def __init__(self, folder: Path, what: str) -> None:
+        write_xmc(folder / "queries.txt", X, Y)
+        self.clf = SWNNClassifier(n_neighbors=9).fit(X[:200], Y[:200])
+        self.output, self.told, self.finished = folder / "scores", 0, 0
+        self.job = Job(folder / "queries.txt", self.output, k=3, rows=10)
+        labels, scores = self.clf.predict_topk(read_xmc(folder / "queries.txt")[0], k=3)
+        self.whole = lines(0, labels.tolist(), scores.tolist())
+
+    def work(self, tell) -> None:
+        def progress(now):
+            tell(now.done if now.resumed_at >= self.told else -1)
+
+        score_file(self.clf, self.job, lines, progress)
+        tell(10_000)
+        time.sleep(60)
+
+    def check(self) -> None:
+        assert self.told >= 0, "a block that was told was scored again"
+        here = {path.name for path in self.output.parent.iterdir()} - {"queries.txt"}
+        assert here <= {"scores", "scores.partial", "scores.journal"}
+        if "scores" in here:
+            assert self.output.read_text() == self.whole
+            if self.told == 10_000:
+                assert here == {"scores"}, here
+                self.finished += 1
+            # A kill between the renaming and the removal leaves the journal: see the next run.
+            self.output.unlink()
+            self.told = 0
+        elif self.told == 10_000:
+            raise AssertionError("the output is lost")
+
+    def interrupted(self) -> bool:
+        return self.output.with_name("scores.journal").exists()
+
+
+KINDS = {"save": Models, "append": Models, "compact": Models, "score": Scores}
+
+
+def run_and_kill(task, seconds: float) -> None:
+    """Let a child work, kill it after a while, and keep what it told last."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            task.work(lambda state: os.write(writer, state.to_bytes(8, "little", signed=True)))
+        finally:
+            os._exit(status)
+    os.close(writer)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    assert os.WIFSIGNALED(os.waitpid(child, 0)[1]), "the child ended by itself: an error"
+    with os.fdopen(reader, "rb") as pipe:
+        told = pipe.read()
+    for at in range(0, len(told), 8):
+        task.told = int.from_bytes(told[at : at + 8], "little", signed=True)
+        assert task.told >= 0, "a block that was told was scored again"
+
+
+def main() -> None:
+    seed, count = map(int, sys.argv[1:])
+    rng = np.random.default_rng(seed)
+    kills: collections.Counter[str] = collections.Counter()
+    midway = 0
+    with tempfile.TemporaryDirectory() as name:
+        tasks = {}
+        for kind, task in KINDS.items():
+            (Path(name) / f"of {kind}").mkdir()
+            tasks[kind] = task(Path(name) / f"of {kind}", kind)
+        tasks["append"].check()  # compiles what the children need
+        for number in range(count):
+            kind = list(KINDS)[number % len(KINDS)]
+            run_and_kill(tasks[kind], rng.uniform(0.002, 0.12))
+            midway += tasks[kind].interrupted()
+            tasks[kind].check()
+            kills[kind] += 1
+    print(", ".join(f"{count} kills of {kind}" for kind, count in kills.items()), end="; ")
+    print(f"{midway} amid writing")
+
+
+if __name__ == "__main__":
+    main()

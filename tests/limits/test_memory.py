@@ -1,0 +1,21 @@
+"""Batches are answered in less memory than they would like."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).with_name("under_limit.py")
+
+
+@pytest.mark.parametrize(
+    ("backend", "budget"),
+    [("numba", 40_000_000), ("numpy", 40_000_000), ("numpy", 10**9), ("array-api", 10**9)],
+)
+def test_a_limit_of_the_process_is_kept(backend, budget):
+    run = subprocess.run(
+        [sys.executable, SCRIPT, backend, str(budget)], capture_output=True, text=True, timeout=900
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert run.stdout == "the limit holds\n"

@@ -1,0 +1,122 @@
+"""Damaged files are refused or found by `verify`; forged ones never lead a kernel astray."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from store import damage
+
+from swnn_xp import SWNNClassifier
+from swnn_xp.cli.main import main
+from swnn_xp.store import StoreError, open_arrays, save_arrays, verify
+
+SMALL = 600  # bytes of a file up to which every byte is tried
+SAMPLE = 25
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models")
+    damage.models(path)
+    return path
+
+
+def places(size, seed):
+    if size <= SMALL:
+        return range(size)
+    return np.random.default_rng(seed).choice(size, SAMPLE, replace=False).tolist()
+
+
+@pytest.mark.parametrize("kind", ["numba", "numpy"])
+def test_truncated_and_flipped_files_of_a_model(folder, kind):
+    files = [path for path in sorted((folder / kind).rglob("*")) if path.is_file()]
+    assert len(files) > 6
+    for path in files:
+        whole = path.read_bytes()
+        for place in places(len(whole) - 1, 1):
+            path.write_bytes(whole[:place])
+            with pytest.raises(StoreError):
+                open_arrays(folder / kind)
+        for place in places(len(whole) - 1, 2):
+            flipped = bytearray(whole)
+            flipped[place] ^= 1 << (place % 8)
+            path.write_bytes(flipped)
+            if path.name != "manifest.json":  # there white space may change: see test_refusals
+                with pytest.raises(StoreError):
+                    verify(folder / kind)
+        path.write_bytes(whole)
+    assert verify(folder / kind) > 0
+
+
+@pytest.mark.parametrize("checked", ["0", "1"])
+def test_forged_arrays_do_no_harm(tmp_path, checked):
+    """In another process: without the checks of the index it would crash."""
+    env = os.environ | {"NUMBA_BOUNDSCHECK": checked}
+    if checked == "1":
+        env["NUMBA_CACHE_DIR"] = str(tmp_path)  # the cache does not know of this variable
+    script = Path(__file__).with_name("damage.py")
+    run = subprocess.run(
+        [sys.executable, script, "0", "120"], env=env, capture_output=True, text=True, timeout=600
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert "refused later" in run.stdout
+
+
+def test_lists_are_checked_when_a_query_first_needs_them(folder, tmp_path):
+    model = open_arrays(folder / "numba")
+    arrays = dict(model.arrays)
+    rows = arrays["index_rows"].copy()
+    last = int(np.flatnonzero(np.diff(arrays["index_starts"]))[-1])
+    rows[-1] = 10**9
+    save_arrays(tmp_path, arrays | {"index_rows": rows}, model.meta, dict(model.names))
+    clf = SWNNClassifier.load(tmp_path)
+    query = np.zeros((1, 120))
+    query[0, last - 1] = 1
+    clf.predict_topk(query)
+    query[0, last] = 1
+    with pytest.raises(ValueError, match=f"the list of feature {last} is damaged"):
+        clf.predict_topk(query)
+    with pytest.raises(ValueError, match="is damaged"):
+        clf.session().predict_one([last], [1.0])
+    with pytest.raises(ValueError, match="lists"):
+        clf.compact().partial_fit(query, np.eye(1, 12)).index_.rows()
+    with pytest.raises(StoreError, match="lists"):
+        SWNNClassifier.load(tmp_path, verify=True)
+
+
+FORGERIES = {
+    "n_features": ({"n_features": 119}, {}, "has 120 features, not 119"),
+    "n_labels": ({"n_labels": -1}, {}, "garbles n_labels"),
+    "next_id": ({"next_id": 699}, {}, "next_id 699 has been given"),
+    "names": ({"n_labels": 13}, {}, "12 label_names for 13"),
+    "kind": ({"kind": "other"}, {}, "holds a 'other'"),
+    "index": ({"index": "none such"}, {}, "none such"),
+    "row_ids": ({}, {"row_ids": np.arange(698)[::-1].copy()}, "ascending"),
+    "labels": ({}, {"labels_indptr": np.zeros(699, np.int64)}, "must rise from 0"),
+}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_what_contradicts_itself_is_refused(folder, tmp_path, what):
+    meta, arrays, message = FORGERIES[what]
+    model = open_arrays(folder / "numba")
+    save_arrays(tmp_path, model.arrays | arrays, model.meta | meta, dict(model.names))
+    with pytest.raises(StoreError, match=message):
+        SWNNClassifier.load(tmp_path)
+
+
+def test_labels_out_of_range_are_found_before_they_vote(folder, tmp_path, capsys):
+    model = open_arrays(folder / "numba")
+    labels = model.arrays["labels_indices"].copy()
+    labels[5] = 12
+    save_arrays(tmp_path, model.arrays | {"labels_indices": labels}, model.meta)
+    clf = SWNNClassifier.load(tmp_path)
+    assert clf.kneighbors(np.eye(1, 120)).ids.shape == (1, 7)
+    for call in (clf.predict_topk, clf.predict_proba, lambda _: clf.session()):
+        with pytest.raises(ValueError, match=r"labels_indices must lie in 0\.\.11"):
+            call(np.eye(1, 120))
+    assert main(["verify", str(tmp_path)]) != 0
+    assert "labels_indices must lie in" in capsys.readouterr().err

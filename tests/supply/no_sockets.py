@@ -1,0 +1,14 @@
+"""A plugin for pytest that forbids the network: ``-p supply.no_sockets``."""
+
+import sys
+
+
+def forbid(event: str, args: object) -> None:
+    """Refuse to open, connect or look up anything."""
+    if event.startswith(("socket.", "urllib.", "http.client.")):
+        raise RuntimeError(f"the network was used: {event} {args}")
+
+
+def pytest_configure() -> None:
+    """From here on, for the whole process; it can't be taken back."""
+    sys.addaudithook(forbid)
