@@ -163,7 +163,7 @@ bench-peers: ## beside other libraries; SETS="eurlex57k ...", ONLY="peer ...", W
 docs: ## the site into docs/_build/html, then a check of every page
 	@$(MAKE) --no-print-directory VENV=.venv-docs .venv-docs/.has-docs
 	@.venv-docs/bin/python -m sphinx -W --keep-going -q docs docs/_build/html
-	@.venv-docs/bin/python -m pytest -q tests/docs
+	@.venv-docs/bin/python -m pytest -q tests/docs/test_site.py
 
 check: test lint types smoke test-extras ## everything that .ci/run runs
 

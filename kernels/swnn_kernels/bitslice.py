@@ -23,6 +23,15 @@ _EVEN2 = np.uint64(0x3333333333333333)
 _EVEN4 = np.uint64(0x0F0F0F0F0F0F0F0F)
 
 
+def words_of(n_rows: int) -> int:
+    """Words of a bitmap: an odd number of cache lines.
+
+    The words of a step come from many bitmaps. At an even distance they would share a few sets of
+    the first-level cache and drive each other out.
+    """
+    return (-(-n_rows // STEP_ROWS) | 1) * STEP_WORDS
+
+
 @inline
 def word_of(row):  # type: ignore[no-untyped-def]
     """Word of a bitmap that holds a row."""

@@ -19,6 +19,7 @@ from swnn_kernels.fixed_point import COS_SCALE
 from swnn_kernels.prepare import plan_sums
 from swnn_kernels.vectors import at_least, larger, load_floats, prefetch, splat, store_floats
 
+_AT_ONCE = 65536  # rows whose accumulators fit the second-level cache: no need to go by chunks
 _RAISE_AT = 6  # times S pending rows: then it pays to raise theta before going on
 
 
@@ -224,24 +225,29 @@ def dense_search(  # type: ignore[no-untyped-def]
     scratch.sums[: 2 * CHUNK] = 0
     scratch.tally[1] += scratch.weight_starts[PLANES] + plan[1]
     found, pending = np.int64(0), np.int64(0)
+    at_once = n_rows <= _AT_ONCE
+    if at_once:
+        _scatter(split, scratch, plan[0], 0, n_rows, work.acc)
     for first in range(0, n_rows, CHUNK):
         limit = min(first + CHUNK, n_rows)
         storing = first == 0 and floor == 0.0
-        _scatter(split, scratch, plan[0], first, limit, work.acc)
+        origin = 0 if at_once else first
+        if not at_once:
+            _scatter(split, scratch, plan[0], first, limit, work.acc)
         for step in range(first // STEP_ROWS, (limit + STEP_ROWS - 1) // STEP_ROWS):
             if pending > PENDING - STEP_ROWS:
                 found = complete_all(split, work, scratch, pending, found, n_neighbors, size, beta)
                 pending = np.int64(0)
             theta = max(floor, threshold(work, found, n_neighbors))
             pending = _step(
-                split, work, scratch, pending, step, first, size, beta, weight_step,
+                split, work, scratch, pending, step, origin, size, beta, weight_step,
                 (count_planes, weight_planes), theta, dead, storing,
             )  # fmt: skip
         if storing:
             found, pending = _first_theta(
                 split, work, scratch, limit, size, n_neighbors, beta, weight_step, dead
             )
-        work.acc[: limit - first] = 0
+        work.acc[first - origin : limit - origin] = 0
         if pending > _RAISE_AT * n_neighbors:
             found, pending = complete_best(
                 split, work, scratch, pending, found, n_neighbors, size, beta

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from swnn_kernels import layout, levels
-from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS
+from swnn_kernels.bitslice import STEP_ROWS, words_of
 from swnn_kernels.forward import SIZES
 from swnn_kernels.records import Lists, Split, frozen
 from swnn_kernels.validate import check_arrays, check_rows
@@ -292,8 +292,7 @@ def _frequent_features(counts: np.ndarray, least: int, n_rows: int) -> np.ndarra
     """
     order = np.argsort(-counts, kind="stable")[:_MOST_FREQUENT]
     often = order[counts[order] >= least]
-    words = -(-n_rows // STEP_ROWS) * STEP_WORDS
-    bitmaps = 2 * 8 * words * np.arange(1, often.size + 1)
+    bitmaps = 2 * 8 * words_of(n_rows) * np.arange(1, often.size + 1)
     room = (_MOST_BYTES - 8) * counts.sum() + 3 * np.cumsum(counts[often])
     room -= 14 * n_rows + 12 * counts.size
     fits = np.flatnonzero(bitmaps <= room)
@@ -303,7 +302,7 @@ def _frequent_features(counts: np.ndarray, least: int, n_rows: int) -> np.ndarra
 
 def _bitmaps(n_features: int, n_rows: int) -> np.ndarray:
     """Empty bitmaps that start on a cache line."""
-    words = -(-n_rows // STEP_ROWS) * STEP_WORDS
+    words = words_of(n_rows)
     memory = np.zeros(n_features * words + 8, dtype=np.uint64)
     skip = (-memory.ctypes.data // 8) % 8
     return memory[skip : skip + n_features * words].reshape(n_features, words)

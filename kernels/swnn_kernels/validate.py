@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS, bit_of, word_of
+from swnn_kernels.bitslice import STEP_ROWS, bit_of, word_of, words_of
 from swnn_kernels.cache import inline, kernel
 from swnn_kernels.fixed_point import FRACTION_BITS
 from swnn_kernels.levels import ratio_of, scales_of
@@ -112,7 +112,7 @@ def check_pointers(index: InvertedIndex) -> None:
         index.starts.shape == (n_features + 1,)
         and index.frequent.ndim == 1
         and index.bits.ndim == 2
-        and index.bits.shape[1] == steps * STEP_WORDS
+        and index.bits.shape[1] == words_of(n_rows)
         and index.row_sizes.shape == (steps * STEP_ROWS,)
         and index.scales.shape == (steps * STEP_ROWS,)
         and index.small.shape == index.large.shape == (n_frequent,)

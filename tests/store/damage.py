@@ -91,6 +91,15 @@ def altered(rng, array):
     return copy
 
 
+def within_budget(clf, Q):
+    """Ask a session that may not complete all rows."""
+    session = clf.session(budget=3)
+    for row in range(Q.shape[0]):
+        query = Q[[row]]
+        query.sort_indices()
+        session.predict_one(query.indices, query.data)
+
+
 def used(path, Q, **options):
     """Open a model and use it in every way; the number of steps before one was refused."""
     steps = [
@@ -100,6 +109,7 @@ def used(path, Q, **options):
         lambda clf: clf.kneighbors(Q, n_neighbors=700),  # by the reference kernel
         lambda clf: clf.explain(Q[[0]], 3),
         lambda clf: clf.index_.backend == "numba" and clf.session().predict_one([0, 9], [1.0, 2.0]),
+        lambda clf: clf.index_.backend == "numba" and within_budget(clf, Q),
         lambda clf: clf.partial_fit(Q, np.eye(5, 12)).predict_topk(Q, 3),
         lambda clf: clf.remove([0]).compact().predict_topk(Q, 3),
     ]
