@@ -30,11 +30,12 @@ def main(folder: Path) -> None:
     figure, axes = plt.subplots(figsize=(8, 3.2))
     bins = np.geomspace(np.quantile(micros, 0.001), np.quantile(micros, 0.999), 60)
     axes.hist(np.clip(micros, bins[0], bins[-1]), bins=bins, color=BLUE)
+    axes.set_ylim(0, 1.15 * axes.get_ylim()[1])  # room for the words
     for share, colour, side in ((0.5, ORANGE, "right"), (0.99, RED, "left")):
         value = np.quantile(micros, share)
         axes.axvline(value, color=colour)
         text = f" p{share * 100:.0f}: {value:.0f} µs "
-        axes.text(value, axes.get_ylim()[1] * 0.95, text, color=colour, va="top", ha=side)
+        axes.text(value, axes.get_ylim()[1] * 0.98, text, color=colour, va="top", ha=side)
     axes.set_xscale("log")
     axes.set_xticks(_ticks(bins[0], bins[-1]), [f"{t:g}" for t in _ticks(bins[0], bins[-1])])
     axes.minorticks_off()
