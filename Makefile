@@ -78,7 +78,7 @@ $(EXTRAS_VENV)/.done: pyproject.toml
 # A test that hangs fails with the stacks of all threads, the second failure ends the run, and what
 # even that can't end is ended. Generous, for machines that are slow and busy.
 HANG_GUARD := --timeout=300 --maxfail=2 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
-EXTRAS_PAGES := docs/cluster.md docs/serving.md
+EXTRAS_PAGES := docs/cluster.md docs/serving.md docs/tutorials/debian.md
 
 test-extras: $(EXTRAS_VENV)/.done ## the cluster (Dask) and the HTTP service: tests, tutorials, the page in Chromium
 	@OMP_NUM_THREADS=1 timeout 900 $(EXTRAS_VENV)/bin/python -m pytest -q $(HANG_GUARD) \

@@ -8,6 +8,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 # Pages whose examples need an extra, and a module of it: `make test-extras` runs them.
 NEEDS = {"docs/cluster.md": "dask", "docs/serving.md": "fastapi"}
+# Those whose shell blocks alone do.
+_SHELL_NEEDS = {"docs/tutorials/debian.md": "fastapi"}
 _FENCE = re.compile(
     r"(?:^<!-- not run: (?P<reason>[^\n]+) -->\n)?^```(?P<kind>[^\n`]*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
@@ -34,9 +36,9 @@ def name_of(page):
     return str(page.relative_to(ROOT))
 
 
-def lacks(page):
-    """The module that a page's examples need and that is not installed, or None."""
-    module = NEEDS.get(name_of(page))
+def lacks(page, shell=False):
+    """The module that a page's Python or shell blocks need and that is not installed, or None."""
+    module = (NEEDS | _SHELL_NEEDS if shell else NEEDS).get(name_of(page))
     return module if module and find_spec(module) is None else None
 
 

@@ -59,7 +59,7 @@ def _backends() -> Iterator[str]:
 def _more_pages(folder: Path) -> Iterator[str]:
     """List the pages of the top folder that no other page lists, so that none is lost."""
     listed = {"index", "start", "performance", "benchmarks", "peers", "limits"}
-    listed |= {"gpu", "cluster", "serving"}
+    listed |= {"gpu", "cluster", "serving", "promises"}
     found = sorted({page.stem for page in folder.glob("*.md")} - listed)
     if found:
         yield from ("```{toctree}", "", *(f"/{name}" for name in found), "```", "")

@@ -6,7 +6,7 @@ import importlib
 import sys
 from pathlib import Path
 
-NAMES = ("data_flow", "neighbours", "precision", "latency", "bounds", "bitslice")
+NAMES = ("data_flow", "neighbours", "precision", "latency", "bounds", "leaving", "bitslice")
 ALWAYS = ("latency",)  # a measurement: it says when it was made
 HERE = Path(__file__).resolve().parent
 
@@ -24,7 +24,7 @@ def outdated(folder: Path) -> tuple[str, ...]:
 
 
 def _is_current(picture: Path, name: str) -> bool:
-    scripts = (HERE / f"{name}.py", HERE / "style.py")
+    scripts = (HERE / f"{name}.py", HERE / "style.py", HERE / "formulas.py")
     return picture.exists() and all(
         picture.stat().st_mtime > script.stat().st_mtime for script in scripts
     )

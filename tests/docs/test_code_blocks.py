@@ -53,7 +53,7 @@ def test_every_block_is_run_or_says_why_not(page):
 
 @pytest.mark.parametrize("page", _WITH_SHELL, ids=name_of)
 def test_shell_blocks(page, debtags_files, tmp_path):
-    if module := lacks(page):
+    if module := lacks(page, shell=True):
         pytest.skip(f"left out: there is no {module}; make test-extras has it")
     blocks = fences(page)
     if "curl " in "".join(f.text for f in blocks) and not shutil.which("curl"):
