@@ -34,6 +34,7 @@ from swnn_kernels.vectors import (
 
 _FEATURES = 16  # frequent features that rank the rows
 _BITS = 7  # their weights' sum fits a byte
+_SHARE = 16  # of the rows: a larger budget saves nothing, and groups would be too few to choose by
 _ROOM = 1.0 + 2.0**-18  # for the rounding of float32
 
 
@@ -130,10 +131,11 @@ def budget_search(  # type: ignore[no-untyped-def]
 ):
     """Fill the heap of ``work``; its size and the number of rows that might still belong to it.
 
-    The size is -1 where an exact path is to answer: it is as fast where no feature is frequent.
+    The size is -1 where an exact path is to answer: it is as fast where no feature is frequent or
+    the budget is large.
     """
     n_rare, n_frequent = plan[0], plan[1]
-    if n_frequent == 0 or budget >= min(PENDING, split.ends.size - 1):
+    if n_frequent == 0 or _SHARE * budget > split.ends.size - 1 or 2 * budget > PENDING:
         return np.int64(-1), np.int64(0)
     touched = touch(split, work, scratch, n_rare)
     step_size, rest = _plan(split, scratch, n_frequent)

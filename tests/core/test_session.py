@@ -99,5 +99,13 @@ def test_a_budget_tells_what_it_left_open():
             assert len(missing) <= session.might
             assert np.all(sims <= exact.sims[i])
     assert session.might == 0, "the budget covers all rows"
+    found = [
+        [len(set(clf.session(budget=b).kneighbors_one(Q[[i]].indices, Q[[i]].data).ids.tolist())
+             & set(exact.ids[i].tolist())) for i in range(Q.shape[0])]
+        for b in (5, 10, 20, 25, 26, 50, 200)
+    ]  # fmt: skip
+    means = np.mean(found, axis=1)
+    assert np.all(np.diff(means) >= -0.2), "a larger budget finds as much, but for chance"
+    assert means[-1] == means[-2] == 5
     with pytest.raises(ValueError, match="budget must be at least 1"):
         clf.session(budget=0)
