@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS, to_bytes, weighted_sum
-from swnn_kernels.bounds import LANES, MARGIN, store_scores
+from swnn_kernels.bounds import LANES, store_scores
 from swnn_kernels.cache import inline, routine
 from swnn_kernels.completion import (
     PENDING,
@@ -18,6 +18,7 @@ from swnn_kernels.completion import (
     cut_value,
     nth_largest,
     order_by_bounds,
+    threshold,
 )
 from swnn_kernels.dense import group_maxima
 from swnn_kernels.fixed_point import FRACTION_BITS
@@ -146,7 +147,7 @@ def budget_search(  # type: ignore[no-untyped-def]
     for i in range(pending):
         scratch.bounds[i] = np.float32(np.inf)  # scores are no bounds
     found = complete_listed(split, work, scratch, listed, np.int64(0), n_neighbors, size, beta)
-    theta = np.float32(work.sims[0] * MARGIN) if found == n_neighbors else np.float32(0.0)
+    theta = threshold(work, found, n_neighbors)
     might = _count_open(split, scratch, rest, theta)
     for i in range(listed):
         row = scratch.rows[scratch.order[i]]

@@ -18,6 +18,7 @@ BUCKETS = 1024
 _SHIFT = np.uint32(18)  # a bucket for every 32nd part of an octave
 _LOWEST = np.int64(95 * 32)  # of 2**-32 and less: the first bucket
 
+_TINY = 1e-30  # below, numbers are too coarse for the margin: nothing is left out by them
 _AHEAD = 8  # completions between the request for a row's memory and its use
 _BLOCK = 16  # forward values in a cache line
 _FETCHED = 4 * _BLOCK  # forward values of a row that are asked for
@@ -59,7 +60,7 @@ def nth_largest(values, size, n, histogram):  # type: ignore[no-untyped-def]
 @inline
 def threshold(work, found, n_neighbors):  # type: ignore[no-untyped-def]
     """Get what a row must reach: the worst similarity of a full heap, less the margin, or 0."""
-    if found < n_neighbors:
+    if found < n_neighbors or work.sims[0] < _TINY:
         return np.float32(0.0)
     return np.float32(work.sims[0] * MARGIN)
 
@@ -97,11 +98,14 @@ def _fetch_row(split, row):  # type: ignore[no-untyped-def]
 @inline
 def _goal(sim, overlap, size, row_size, beta):  # type: ignore[no-untyped-def]
     """Least dot that a row of this overlap must have to reach a similarity, less the margin."""
+    if sim < _TINY:
+        return -np.inf
     goal = sim * (MARGIN / COS_SCALE)
     if beta == 0.0:
         return goal
     ratio = np.float64(size + row_size - overlap) / np.float64(overlap)
-    return goal * (ratio if beta == 1.0 else ratio**beta)
+    goal *= ratio if beta == 1.0 else ratio**beta
+    return goal if goal < np.inf else -np.inf
 
 
 @inline

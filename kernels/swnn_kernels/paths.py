@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from swnn_kernels.bounds import MARGIN
 from swnn_kernels.cache import inline
+from swnn_kernels.completion import threshold
 from swnn_kernels.sparse import remaining_mass, upper_of_untouched
 
 # Costs in nanoseconds, measured: a rare posting with its row's bound on the sparse path; a row, and
@@ -42,6 +42,4 @@ def after_sparse(work, scratch, found, done):  # type: ignore[no-untyped-def]
     if done:
         return np.float32(0.0)
     scratch.tally[3] -= _DEBT
-    if found < work.sims.size:
-        return np.float32(0.0)
-    return np.float32(work.sims[0] * MARGIN)
+    return threshold(work, found, work.sims.size)

@@ -57,8 +57,8 @@ def upper_of_untouched(rest, n_frequent, size, beta):  # type: ignore[no-untyped
 
 @inline
 def remaining_mass(mass):  # type: ignore[no-untyped-def]
-    """Norm of the query's frequent part, rounded up."""
-    return np.sqrt(mass * COS_SCALE) * (1.0 + 2.0**-20)
+    """Norm of the query's frequent part times the most that a row's norm is as its units round."""
+    return np.sqrt(mass * COS_SCALE) * (1.0 + 2.0**-16)
 
 
 @inline

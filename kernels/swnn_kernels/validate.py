@@ -26,7 +26,7 @@ def first_bad_row(indptr, indices, units, n_features):  # type: ignore[no-untype
         previous = np.int64(-1)
         for p in range(indptr[row], indptr[row + 1]):
             feature = np.int64(indices[p])
-            if feature <= previous or feature >= n_features or abs(units[p]) > _LARGEST:
+            if feature <= previous or feature >= n_features or abs(np.int64(units[p])) > _LARGEST:
                 return row
             previous = feature
     return -1

@@ -94,6 +94,23 @@ def test_repeated_queries_leave_no_trace():
         np.testing.assert_array_equal(one[0], two[0])
 
 
+@pytest.mark.parametrize(("weight", "beta"), [(0.9, 148.89), (0.5, 1030.0)])
+def test_similarities_too_small_for_a_margin(weight, beta):
+    """They lie among float32's or float64's subnormals: the best row comes last of 16,385."""
+    n_rows = 16385
+    indices = np.tile(np.array([0, 1, 2], np.int32), (n_rows, 1))
+    indices[-1] = [3, 4, 5]
+    indptr = np.arange(0, 3 * n_rows + 1, 3)
+    units = normalise(indptr, indices.ravel(), np.ones(3 * n_rows))
+    index = InvertedIndex.build(indptr, indices.ravel(), units, 6, frequent=0.0, fewest=1)
+    one = np.array([0, 6]), np.arange(6, dtype=np.int32)
+    query = *one, normalise(*one, np.array([weight] * 3 + [1.0] * 3))
+    exact = search(index, *query, 1, beta, method="reference")
+    assert exact[0].tolist() == [[n_rows - 1]]
+    for one, two in zip(exact, search(index, *query, 1, beta, method="pruned"), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
 def test_budget_reports_what_it_left_open():
     rng = np.random.default_rng(11)
     rows = skewed(rng, 4000)
