@@ -57,9 +57,8 @@ def search(
     method : {"auto", "reference", "pruned"}
         All return the same.
     budget : int, optional
-        Complete at most so many of the rows that share a rare feature with a query, if more
-        do: faster, but not exact. `search_within` also tells
-        how far off the answer may be.
+        Complete at most so many rows, those that promise most by a query's lists and heaviest
+        features: faster, but not exact. `search_within` also tells how far off the answer may be.
 
     Returns
     -------

@@ -41,8 +41,8 @@ class Session:
     method : {"auto", "reference", "pruned"}
         All return the same.
     budget : int, optional
-        Complete at most so many of the rows that share a rare feature with a query, if more
-        do: faster, but not exact.
+        Complete at most so many rows, those that promise most by a query's lists and heaviest
+        features: faster, but not exact.
     dead : array of bool, optional
         Rows that must never be returned. The array is kept, not copied, if it is contiguous: rows
         may die while the session lives.
