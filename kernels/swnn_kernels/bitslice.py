@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels.cache import inline
-from swnn_kernels.vectors import left, load_words, prefetch, right, splat_words, store_words
+from swnn_kernels.vectors import left, load_words, right, splat_words, store_words
 
 PLANES = 16
 """Most planes of a counter."""
@@ -45,22 +45,20 @@ def bit_of(row):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _add3(a, b, c):  # type: ignore[no-untyped-def]
+def add3(a, b, c):  # type: ignore[no-untyped-def]
+    """Add three bits: their sum's two."""
     half = a ^ b
     return half ^ c, (a & b) | (half & c)
 
 
 @inline
-def _load(bits, offsets, i, at, ahead):  # type: ignore[no-untyped-def]
-    place = offsets[np.uint64(i)] + at
-    if ahead:
-        prefetch(bits, place + ahead)
-    return load_words(bits, place)
+def _load(words, offsets, i, at):  # type: ignore[no-untyped-def]
+    return load_words(words, offsets[np.uint64(i)] + at)
 
 
 @inline
 def _absorb(  # type: ignore[no-untyped-def]
-    bits, offsets, first, last, at, one, two, four, queue, to_two, to_eight, ahead
+    bits, offsets, first, last, at, one, two, four, queue, to_two, to_eight
 ):
     """Add bitmaps of weight 1 to (one, two, four); carries of 2 and of 8 are queued.
 
@@ -69,33 +67,23 @@ def _absorb(  # type: ignore[no-untyped-def]
     """
     i = first
     while i + 8 <= last:
-        one, two1 = _add3(
-            one, _load(bits, offsets, i, at, ahead), _load(bits, offsets, i + 1, at, ahead)
-        )
-        one, two2 = _add3(
-            one, _load(bits, offsets, i + 2, at, ahead), _load(bits, offsets, i + 3, at, ahead)
-        )
-        two, four1 = _add3(two, two1, two2)
-        one, two1 = _add3(
-            one, _load(bits, offsets, i + 4, at, ahead), _load(bits, offsets, i + 5, at, ahead)
-        )
-        one, two2 = _add3(
-            one, _load(bits, offsets, i + 6, at, ahead), _load(bits, offsets, i + 7, at, ahead)
-        )
-        two, four2 = _add3(two, two1, two2)
-        four, eight = _add3(four, four1, four2)
+        one, two1 = add3(one, _load(bits, offsets, i, at), _load(bits, offsets, i + 1, at))
+        one, two2 = add3(one, _load(bits, offsets, i + 2, at), _load(bits, offsets, i + 3, at))
+        two, four1 = add3(two, two1, two2)
+        one, two1 = add3(one, _load(bits, offsets, i + 4, at), _load(bits, offsets, i + 5, at))
+        one, two2 = add3(one, _load(bits, offsets, i + 6, at), _load(bits, offsets, i + 7, at))
+        two, four2 = add3(two, two1, two2)
+        four, eight = add3(four, four1, four2)
         store_words(queue, to_eight, eight)
         to_eight += STEP_WORDS
         i += 8
     while i + 2 <= last:
-        one, carry = _add3(
-            one, _load(bits, offsets, i, at, ahead), _load(bits, offsets, i + 1, at, ahead)
-        )
+        one, carry = add3(one, _load(bits, offsets, i, at), _load(bits, offsets, i + 1, at))
         store_words(queue, to_two, carry)
         to_two += STEP_WORDS
         i += 2
     if i < last:
-        single = _load(bits, offsets, i, at, ahead)
+        single = _load(bits, offsets, i, at)
         store_words(queue, to_two, one & single)
         to_two += STEP_WORDS
         one = one ^ single
@@ -103,10 +91,10 @@ def _absorb(  # type: ignore[no-untyped-def]
 
 
 @inline
-def weighted_sum(bits, offsets, starts, at, planes, limit, queue, slots, ahead):  # type: ignore[no-untyped-def]
-    """Sum bitmaps with weights into the counters of the 512 rows at word ``at``.
+def weighted_sum(words, offsets, starts, at, planes, limit, queue, slots):  # type: ignore[no-untyped-def]
+    """Sum lines of bits with weights into counters of 512 rows.
 
-    The bitmaps ``offsets[starts[p]:starts[p + 1]]`` weigh 2**p; ``limit`` planes hold the total.
+    The lines at ``offsets[starts[p]:starts[p + 1]]`` weigh 2**p; ``limit`` planes hold the total.
     ``queue`` takes the carries of four planes in turn, ``slots`` are words' offsets 0, 8, 16, ...
     """
     room = slots.size * STEP_WORDS
@@ -131,10 +119,9 @@ def weighted_sum(bits, offsets, starts, at, planes, limit, queue, slots, ahead):
             queue,
             end1,
             end3,
-            0,
         )
         one, two, four, end1, end3 = _absorb(
-            bits, offsets, starts[p], starts[p + 1], at, one, two, four, queue, end1, end3, ahead
+            words, offsets, starts[p], starts[p + 1], at, one, two, four, queue, end1, end3
         )
         store_words(planes, p * STEP_WORDS, one)
         one, two, four = two, four, zero

@@ -14,6 +14,7 @@ from swnn_kernels.bounds import LANES, store_scores
 from swnn_kernels.cache import inline, routine
 from swnn_kernels.completion import (
     PENDING,
+    add_pending,
     complete_listed,
     cut_value,
     nth_largest,
@@ -22,7 +23,8 @@ from swnn_kernels.completion import (
 )
 from swnn_kernels.dense import group_maxima
 from swnn_kernels.fixed_point import FRACTION_BITS
-from swnn_kernels.prepare import as_weight, count_bitmaps, place_bitmaps
+from swnn_kernels.grouping import BLOCK, GROUP_PLANES, count_groups, plan_groups
+from swnn_kernels.prepare import as_weight
 from swnn_kernels.sparse import touch
 from swnn_kernels.vectors import (
     at_least,
@@ -53,7 +55,7 @@ def _choose_heaviest(split, scratch, n_frequent):  # type: ignore[no-untyped-def
         for j in range(n_frequent):
             if products[j] > products[best]:
                 best = j
-        scratch.count_offsets[i] = split.firsts[scratch.numbers[best]] * split.words
+        scratch.offsets[i] = split.firsts[scratch.numbers[best]] * split.words
         scratch.weights[2 * i] = products[best]
         scratch.weights[2 * i + 1] = 0
         products[best] = -1
@@ -70,8 +72,7 @@ def _plan(split, scratch, n_frequent):  # type: ignore[no-untyped-def]
     step = total / 2.0**_BITS
     for i in range(chosen):
         scratch.weights[2 * i] = as_weight(np.float64(scratch.weights[2 * i]), step, 2)
-    count_bitmaps(scratch, chosen)
-    place_bitmaps(scratch, chosen, split.words)
+    plan_groups(split, scratch, chosen)
     rest = max(0.0, scratch.reach[0] - total + chosen + 1)
     unit = 2.0**-FRACTION_BITS * _ROOM
     return np.float32(step * unit), np.float32(rest * unit)
@@ -80,10 +81,14 @@ def _plan(split, scratch, n_frequent):  # type: ignore[no-untyped-def]
 @inline
 def _score_rows(split, work, scratch, step_size, dead):  # type: ignore[no-untyped-def]
     """Write a bound of every row's dot over lists and heaviest features to ``scores``."""
-    for step in range(scratch.scores.size // STEP_ROWS):
+    steps = scratch.scores.size // STEP_ROWS
+    for step in range(steps):
+        if step % BLOCK == 0:
+            count_groups(split, scratch, step, min(BLOCK, steps - step))
+        word = step % BLOCK * scratch.n_groups[0] * (GROUP_PLANES * STEP_WORDS)
         weighted_sum(
-            split.bits, scratch.weight_offsets, scratch.weight_starts, step * STEP_WORDS,
-            scratch.planes, 8, scratch.queue, scratch.slots, STEP_WORDS,
+            scratch.counts, scratch.weight_offsets, scratch.weight_starts, word, scratch.planes, 8,
+            scratch.queue, scratch.slots,
         )  # fmt: skip
         to_bytes(scratch.planes, 0, scratch.sums, 0)
         for at in range(0, STEP_ROWS, LANES):
@@ -106,12 +111,10 @@ def _best_rows(split, work, scratch, budget):  # type: ignore[no-untyped-def]
         mask = at_least(load_floats(scratch.scores, row), splat(max(cut, np.float32(1e-6))))
         for lane in range(LANES if mask and pending <= PENDING - LANES else 0):
             if (mask >> lane) & 1:
-                scratch.rows[pending] = row + lane
-                scratch.overlaps[pending] = -1
-                scratch.accs[pending] = work.acc[row + lane]
-                scratch.weights_of[pending] = -1
-                scratch.bounds[pending] = scratch.scores[row + lane]
-                pending += 1
+                pending = add_pending(
+                    scratch, pending, row + lane, np.int64(-1), work.acc[row + lane], np.int64(-1),
+                    scratch.scores[row + lane],
+                )  # fmt: skip
     return pending
 
 

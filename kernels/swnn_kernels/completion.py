@@ -22,6 +22,7 @@ _TINY = 1e-30  # below, numbers are too coarse for the margin: nothing is left o
 _AHEAD = 8  # completions between the request for a row's memory and its use
 _BLOCK = 16  # forward values in a cache line
 _FETCHED = 4 * _BLOCK  # forward values of a row that are asked for
+_LEAVING = 2 * _BLOCK  # forward values between two looks whether to go on
 
 
 @inline
@@ -40,13 +41,19 @@ def cut_value(bucket):  # type: ignore[no-untyped-def]
     return bits_to_float(np.uint32((bucket + _LOWEST) << np.int64(_SHIFT)))
 
 
-@routine
-def nth_largest(values, size, n, histogram):  # type: ignore[no-untyped-def]
-    """Find a bucket so that at least n of the values lie in it or above; 0 if all buckets do."""
+@inline
+def _fill(histogram, values, size):  # type: ignore[no-untyped-def]
+    """Count the values in each bucket."""
     for b in range(BUCKETS):
         histogram[b] = 0
     for i in range(size):
         histogram[bucket_of(values[i])] += 1
+
+
+@routine
+def nth_largest(values, size, n, histogram):  # type: ignore[no-untyped-def]
+    """Find a bucket so that at least n of the values lie in it or above; 0 if all buckets do."""
+    _fill(histogram, values, size)
     count = 0
     b = BUCKETS - 1
     while b > 0:
@@ -63,6 +70,17 @@ def threshold(work, found, n_neighbors):  # type: ignore[no-untyped-def]
     if found < n_neighbors or work.sims[0] < _TINY:
         return np.float32(0.0)
     return np.float32(work.sims[0] * MARGIN)
+
+
+@inline
+def add_pending(scratch, pending, row, overlap, acc, weight, bound):  # type: ignore[no-untyped-def]
+    """Put a row among the pending ones; their number. What is not known of it is -1."""
+    scratch.rows[pending] = row
+    scratch.overlaps[pending] = overlap
+    scratch.accs[pending] = acc
+    scratch.weights_of[pending] = weight
+    scratch.bounds[pending] = bound
+    return pending + 1
 
 
 @inline
@@ -118,7 +136,7 @@ def _upper_dot(split, scratch, first, last, dot, weight, weight_unit, goal):  # 
     upper = np.int64(0)
     p = first
     while p < last:
-        block = min(p + _BLOCK, last)
+        block = min(p + _LEAVING, last)
         while p < block:
             pair = split.pairs[np.uint64(p)]
             key = np.uint64(key_of(pair))
@@ -195,22 +213,17 @@ def complete_best(split, work, scratch, pending, found, n_neighbors, size, beta)
     kept = 0
     for i in range(pending):
         if bucket_of(scratch.bounds[i]) < cut and scratch.bounds[i] >= theta:
-            scratch.rows[kept] = scratch.rows[i]
-            scratch.overlaps[kept] = scratch.overlaps[i]
-            scratch.accs[kept] = scratch.accs[i]
-            scratch.weights_of[kept] = scratch.weights_of[i]
-            scratch.bounds[kept] = scratch.bounds[i]
-            kept += 1
+            kept = add_pending(
+                scratch, kept, scratch.rows[i], scratch.overlaps[i], scratch.accs[i],
+                scratch.weights_of[i], scratch.bounds[i],
+            )  # fmt: skip
     return found, kept
 
 
 @routine
 def order_by_bounds(bounds, pending, histogram, order):  # type: ignore[no-untyped-def]
     """List the pending rows by falling buckets of their bounds."""
-    for b in range(BUCKETS):
-        histogram[b] = 0
-    for i in range(pending):
-        histogram[bucket_of(bounds[i])] += 1
+    _fill(histogram, bounds, pending)
     at = np.int32(0)
     for b in range(BUCKETS - 1, -1, -1):
         count = histogram[b]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from swnn_kernels.bitslice import PLANES, STEP_ROWS, STEP_WORDS, to_bytes, weighted_sum
+from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS, to_bytes, weighted_sum
 from swnn_kernels.bounds import CHUNK, LANES, passing, store_uppers, upper_of_row
 from swnn_kernels.cache import inline, routine
 from swnn_kernels.completion import (
     PENDING,
+    add_pending,
     complete_all,
     complete_best,
     cut_value,
@@ -16,8 +17,17 @@ from swnn_kernels.completion import (
     threshold,
 )
 from swnn_kernels.fixed_point import COS_SCALE
+from swnn_kernels.grouping import BLOCK, GROUP_PLANES, count_groups
 from swnn_kernels.prepare import plan_sums
-from swnn_kernels.vectors import at_least, larger, load_floats, prefetch, splat, store_floats
+from swnn_kernels.vectors import (
+    at_least,
+    larger,
+    load_floats,
+    prefetch,
+    splat,
+    store_floats,
+    trailing_zeros,
+)
 
 _AT_ONCE = 65536  # rows whose accumulators fit the second-level cache: no need to go by chunks
 _RAISE_AT = 6  # times S pending rows: then it pays to raise theta before going on
@@ -43,18 +53,20 @@ def _scatter(split, scratch, n_rare, first, limit, acc):  # type: ignore[no-unty
 @inline
 def _sum_step(split, scratch, step, at, count_planes, weight_planes):  # type: ignore[no-untyped-def]
     """Overlaps, where any planes are for them, and weights of a step's 512 rows, as bytes."""
-    word = step * STEP_WORDS
+    if step % BLOCK == 0:
+        count_groups(split, scratch, step, min(BLOCK, split.row_sizes.size // STEP_ROWS - step))
+    word = step % BLOCK * scratch.n_groups[0] * (GROUP_PLANES * STEP_WORDS)
     if count_planes > 0:
         weighted_sum(
-            split.bits, scratch.count_offsets, scratch.count_starts, word, scratch.planes,
-            count_planes, scratch.queue, scratch.slots, 0,
+            scratch.counts, scratch.count_offsets, scratch.count_starts, word, scratch.planes,
+            count_planes, scratch.queue, scratch.slots,
         )  # fmt: skip
         to_bytes(scratch.planes, 0, scratch.sums, at)
         if count_planes > 8:
             to_bytes(scratch.planes, 8, scratch.sums, CHUNK + at)
     weighted_sum(
-        split.bits, scratch.weight_offsets, scratch.weight_starts, word, scratch.planes,
-        weight_planes, scratch.queue, scratch.slots, STEP_WORDS,
+        scratch.counts, scratch.weight_offsets, scratch.weight_starts, word, scratch.planes,
+        weight_planes, scratch.queue, scratch.slots,
     )  # fmt: skip
     to_bytes(scratch.planes, 0, scratch.sums, 2 * CHUNK + at)
     to_bytes(scratch.planes, 8, scratch.sums, 3 * CHUNK + at)
@@ -74,12 +86,8 @@ def _keep(  # type: ignore[no-untyped-def]
     )
     if overlap == 0 or upper < theta:
         return pending
-    scratch.rows[pending] = row
-    scratch.overlaps[pending] = overlap
-    scratch.accs[pending] = acc
-    scratch.weights_of[pending] = weight
-    scratch.bounds[pending] = np.float32(upper * (1.0 + 2.0**-16))
-    return pending + 1
+    bound = np.float32(upper * (1.0 + 2.0**-16))
+    return add_pending(scratch, pending, row, overlap, acc, weight, bound)
 
 
 @inline
@@ -87,12 +95,14 @@ def _keep_lanes(  # type: ignore[no-untyped-def]
     split, work, scratch, pending, mask, at, row, local, size, weight_step, beta, theta, dead
 ):
     """Do so for those of eight rows whose bit is set in a mask."""
-    for lane in range(min(LANES, split.ends.size - 1 - row)):
-        if (mask >> lane) & 1:
-            pending = _keep(
-                split, work, scratch, pending, at + lane, row + lane, local + lane, size,
-                weight_step, beta, theta, dead,
-            )  # fmt: skip
+    rest = np.int64(mask) & ((1 << min(LANES, split.ends.size - 1 - row)) - 1)
+    while rest:
+        lane = trailing_zeros(rest)
+        rest &= rest - 1
+        pending = _keep(
+            split, work, scratch, pending, at + lane, row + lane, local + lane, size,
+            weight_step, beta, theta, dead,
+        )  # fmt: skip
     return pending
 
 
@@ -223,7 +233,6 @@ def dense_search(  # type: ignore[no-untyped-def]
     scratch.weight_step[0] = step64 * (1.0 / COS_SCALE)
     weight_step = np.float32(step64 * (1.0 + 2.0**-20))
     scratch.sums[: 2 * CHUNK] = 0
-    scratch.tally[1] += scratch.weight_starts[PLANES] + plan[1]
     found, pending = np.int64(0), np.int64(0)
     at_once = n_rows <= _AT_ONCE
     if at_once:

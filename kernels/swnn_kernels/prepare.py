@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from swnn_kernels.bitslice import PLANES
 from swnn_kernels.cache import inline, routine
 from swnn_kernels.fixed_point import FRACTION_BITS
+from swnn_kernels.grouping import SIGNIFICANT, plan_groups
 from swnn_kernels.reference import PACK
-from swnn_kernels.vectors import leading_zeros, prefetch, trailing_zeros
+from swnn_kernels.vectors import leading_zeros, prefetch
 
-SIGNIFICANT = 3
-"""Most bits kept of a weight, which is rounded up."""
 _BITS = 12  # the largest sum of weights is about so many bits long
 _WORTH = 0.1  # a second bitmap is read if it saves that much of a feature's mean share in reach
 # For few neighbours with Jaccard's coefficient, whose overlap bounds well by itself, coarser
@@ -20,6 +18,7 @@ _COARSE_SIGNIFICANT = 2
 _COARSE_BITS = 11
 _COARSE_WORTH = 0.25
 _FEW_NEIGHBOURS = 40
+_AHEAD = 16  # features between the request for a feature's place and its use
 LONGEST_QUERY = 20_000
 """Up to so many features, sums of weights are sure to fit 16 planes."""
 
@@ -38,6 +37,9 @@ def split_query(split, work, scratch, size):  # type: ignore[no-untyped-def]
     positive = np.int64(0)
     reach, largest = 0.0, 0.0
     for q in range(size):
+        ahead = work.indices[min(q + _AHEAD, size - 1)]
+        prefetch(split.local, ahead)
+        prefetch(split.starts, ahead)
         feature = work.indices[q]
         unit = np.int64(work.units[q])
         number = np.int64(split.local[feature])
@@ -84,35 +86,6 @@ def _round_up(weight, significant):  # type: ignore[no-untyped-def]
 
 
 @inline
-def count_bitmaps(scratch, n_frequent):  # type: ignore[no-untyped-def]
-    """Find where the bitmaps of each weight start."""
-    starts = scratch.weight_starts
-    starts[:] = 0
-    for j in range(2 * n_frequent):
-        weight = scratch.weights[j]
-        while weight:
-            starts[trailing_zeros(weight) + 1] += 1
-            weight &= weight - 1
-    for p in range(PLANES):
-        starts[p + 1] += starts[p]
-        scratch.cursors[p] = starts[p]
-        scratch.count_starts[p + 1] = n_frequent
-
-
-@inline
-def place_bitmaps(scratch, n_frequent, words):  # type: ignore[no-untyped-def]
-    """Sort the bitmaps by the bits of their weights."""
-    for j in range(2 * n_frequent):
-        offset = scratch.count_offsets[j >> 1] + (j & 1) * words
-        weight = scratch.weights[j]
-        while weight:
-            p = trailing_zeros(weight)
-            weight &= weight - 1
-            scratch.weight_offsets[scratch.cursors[p]] = offset
-            scratch.cursors[p] += 1
-
-
-@inline
 def as_weight(product, step, significant):  # type: ignore[no-untyped-def]
     """Turn a product into a number of steps, rounded up to few significant bits."""
     return _round_up(np.int64(np.ceil(product / step * (1.0 + 1e-9))), significant)
@@ -142,13 +115,12 @@ def plan_sums(split, scratch, n_frequent, n_neighbors, beta):  # type: ignore[no
         )
         if large - small <= worth:
             small = large
-        scratch.count_offsets[j] = split.firsts[number] * split.words
+        scratch.offsets[j] = split.firsts[number] * split.words
         scratch.weights[2 * j] = as_weight(small, step, significant)
         scratch.weights[2 * j + 1] = as_weight(large - small, step, significant)
         both = scratch.weights[2 * j] + scratch.weights[2 * j + 1]
         scratch.shares[2 * number] = scratch.weights[2 * j]
         scratch.shares[2 * number + 1] = both
         total += both
-    count_bitmaps(scratch, n_frequent)
-    place_bitmaps(scratch, n_frequent, split.words)
+    plan_groups(split, scratch, n_frequent)
     return 64 - leading_zeros(n_frequent), 64 - leading_zeros(total), step * 2.0**-FRACTION_BITS

@@ -56,12 +56,17 @@ class Scratch(NamedTuple):
     rare_ends: Int64
     rare_weights: Int64
     numbers: Int64  # the query's frequent features by local number
-    count_offsets: Int64  # their first bitmaps
-    count_starts: Int64  # (PLANES + 1,)
+    offsets: Int64  # their first bitmaps
     weights: Int64  # of their first and second bitmaps in turn
-    weight_offsets: Int64  # bitmaps by bits of their weights
-    weight_starts: Int64  # (PLANES + 1,)
-    cursors: Int64  # (PLANES,)
+    kind_ends: Int64  # where the bitmaps of each weight end
+    bitmaps: Int64  # bitmaps by weight
+    group_ends: Int64  # where each group of them ends
+    n_groups: Int64  # (1,)
+    counts: Uint64  # of each group, four planes
+    count_offsets: Int64  # planes of groups by their weight in the overlap
+    count_starts: Int64  # (PLANES + 2,)
+    weight_offsets: Int64  # and in the sum of weights
+    weight_starts: Int64  # (PLANES + 2,)
     planes: Uint64  # vertical counters
     queue: Uint64  # their carries
     slots: Int64  # 0, 8, 16, ...
@@ -78,7 +83,7 @@ class Scratch(NamedTuple):
     weights_of: Int64  # their sums of weights, or -1
     bounds: Float32
     touched: Uint32  # (n_rows,): rows that share a rare feature
-    tally: Int64  # rare postings, bitmaps summed, rows completed, trust in the lists
+    tally: Int64  # rare postings, bitmaps read, rows completed, trust in the lists
 
 
 class Labels(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 
 from swnn_kernels.bounds import MARGIN
 from swnn_kernels.cache import inline, routine
-from swnn_kernels.completion import PENDING, complete_all, threshold
+from swnn_kernels.completion import PENDING, add_pending, complete_all, threshold
 from swnn_kernels.fixed_point import COS_SCALE, FRACTION_BITS
 from swnn_kernels.heap import push
 from swnn_kernels.similarity import similarity
@@ -91,12 +91,8 @@ def sparse_search(  # type: ignore[no-untyped-def]
         upper = upper_of_touched(split, row, acc, rest, reach, n_frequent, size, beta)
         if upper < threshold(work, found, n_neighbors):
             continue
-        scratch.rows[pending] = row
-        scratch.overlaps[pending] = -1  # not known yet
-        scratch.accs[pending] = acc
-        scratch.weights_of[pending] = -1
-        scratch.bounds[pending] = np.float32(upper * (1.0 + 2.0**-16))
-        pending += 1
+        bound = np.float32(upper * (1.0 + 2.0**-16))
+        pending = add_pending(scratch, pending, row, np.int64(-1), acc, np.int64(-1), bound)
         if pending == PENDING:
             found = complete_all(split, work, scratch, pending, found, n_neighbors, size, beta)
             pending = np.int64(0)

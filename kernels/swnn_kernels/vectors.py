@@ -197,7 +197,6 @@ def _compare_and_select(predicate: str) -> Any:
     return choose
 
 
-smaller = _compare_and_select("<")
 larger = _compare_and_select(">")
 
 
@@ -230,19 +229,6 @@ def half_to_float(typing: Any, value: Any) -> Any:
         return builder.bitcast(bits, ir.FloatType())
 
     return types.float32(types.uint16), generate
-
-
-@intrinsic
-def square_root(typing: Any, value: Any) -> Any:
-    """Square roots of eight float32."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        function = _declare(
-            builder.module, ir.FunctionType(Floats.llvm, [Floats.llvm]), "llvm.sqrt.v8f32"
-        )
-        return builder.call(function, args)
-
-    return Floats(Floats), generate
 
 
 @intrinsic

@@ -7,8 +7,8 @@ import numpy as np
 from swnn_kernels.bitslice import PLANES, STEP_ROWS, STEP_WORDS
 from swnn_kernels.bounds import CHUNK, LANES
 from swnn_kernels.completion import BUCKETS, PENDING
+from swnn_kernels.grouping import BLOCK, GROUP, GROUP_PLANES, KINDS, SIGNIFICANT, groups_of
 from swnn_kernels.index import InvertedIndex
-from swnn_kernels.prepare import SIGNIFICANT
 from swnn_kernels.records import Labels, Scratch, Work, frozen
 from swnn_kernels.reference import PACK
 from swnn_kernels.validate import check_indptr
@@ -91,7 +91,9 @@ def make_scratch(index: InvertedIndex, longest: int, budget: int) -> Scratch:
     def integers(size: int) -> np.ndarray:
         return np.zeros(size, dtype=np.int64)
 
-    room = longest // 3 + 64  # an eighth of the bitmaps, themselves carries included
+    groups = groups_of(longest)
+    summands = groups * GROUP_PLANES * SIGNIFICANT
+    room = summands // 6 + 64  # an eighth of them, themselves carries included
     return Scratch(
         table=np.zeros(_KEYS // 2, dtype=np.int32),
         shares=np.zeros(_KEYS, dtype=np.uint16),
@@ -103,12 +105,17 @@ def make_scratch(index: InvertedIndex, longest: int, budget: int) -> Scratch:
         rare_ends=integers(longest + 1),
         rare_weights=integers(longest + 1),
         numbers=integers(longest),
-        count_offsets=integers(longest),
-        count_starts=integers(PLANES + 1),
+        offsets=integers(longest),
         weights=integers(2 * longest),
-        weight_offsets=integers(2 * longest * SIGNIFICANT),
-        weight_starts=integers(PLANES + 1),
-        cursors=integers(PLANES),
+        kind_ends=integers(2 * KINDS),
+        bitmaps=integers(2 * longest + GROUP),
+        group_ends=integers(groups),
+        n_groups=integers(1),
+        counts=np.zeros(BLOCK * groups * GROUP_PLANES * STEP_WORDS, dtype=np.uint64),
+        count_offsets=integers(groups * GROUP_PLANES),
+        count_starts=integers(PLANES + 2),
+        weight_offsets=integers(summands),
+        weight_starts=integers(PLANES + 2),
         planes=np.zeros(PLANES * STEP_WORDS, dtype=np.uint64),
         queue=np.zeros(4 * room * STEP_WORDS, dtype=np.uint64),
         slots=np.arange(room, dtype=np.int64) * STEP_WORDS,
