@@ -19,9 +19,9 @@ _SHIFT = np.uint32(18)  # a bucket for every 32nd part of an octave
 _LOWEST = np.int64(95 * 32)  # of 2**-32 and less: the first bucket
 
 _TINY = 1e-30  # below, numbers are too coarse for the margin: nothing is left out by them
-_AHEAD = 8  # completions between the request for a row's memory and its use
+_AHEAD = 4  # completions between the request for a row's memory and its use
 _BLOCK = 16  # forward values in a cache line
-_FETCHED = 4 * _BLOCK  # forward values of a row that are asked for
+_FETCHED = 12 * _BLOCK  # forward values of a row that are asked for
 _LEAVING = 2 * _BLOCK  # forward values between two looks whether to go on
 
 
