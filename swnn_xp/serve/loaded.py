@@ -101,7 +101,7 @@ class Loaded:
             return self._answered(session, question, query)
         except ValueError as error:
             # The row is sound, so the model is not: some of it is checked only when it is used.
-            told = "model %d can't answer a row: %s; `swnn verify %s` tells more"
+            told = "model %d can't answer a row: %s; `swnn verify %s` names the file"
             _log.error(told, self.number, error, self._path)
             raise Refusal(500, f"row {number}: the model is damaged") from None
 

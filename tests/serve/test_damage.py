@@ -51,7 +51,7 @@ def test_a_damaged_list_means_500_and_a_line(damaged, caplog, threads, explain):
         assert refused.json() == {"error": "row 1: the model is damaged"}
         (line,) = [each.getMessage() for each in caplog.records if each.name == "swnn_xp.serve"]
         told = f"model 1 can't answer a row: index: the list of feature {bad} is damaged"
-        assert line == f"{told}; `swnn verify {path}` tells more"
+        assert line == f"{told}; `swnn verify {path}` names the file"
         for _ in range(3):  # each session has been asked again
             assert ask(bad).status_code == 500
             assert ask(sound).json() == before.json()
