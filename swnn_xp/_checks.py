@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
@@ -21,6 +22,16 @@ def check_exponent(value: Any, name: str) -> None:
     is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not is_number or not 0 <= value < math.inf:
         raise ValueError(f"{name} must be a number of at least 0, got {value!r}")
+
+
+def check_threads(n_jobs: Any) -> int:
+    """Require a number of threads; None means one and -1 all cores."""
+    if n_jobs is None:
+        return 1
+    if n_jobs == -1:
+        return len(os.sched_getaffinity(0))
+    check_count(n_jobs, "n_jobs")
+    return n_jobs
 
 
 def check_width(found: int, expected: int) -> None:

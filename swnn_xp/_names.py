@@ -22,3 +22,22 @@ def more_row_names(
         return None
     known = [f"row {i}" for i in range(n_old)] if old is None else old
     return known + ([f"row {n_old + i}" for i in range(n_new)] if new is None else new)
+
+
+def label_id(label: int | str, names: list[str] | None, n_labels: int) -> int:
+    """Turn a label's name or id into its id, or say that there is no such label.
+
+    Examples
+    --------
+    >>> label_id("cold", ["warm", "cold"], 2)
+    1
+    """
+    if isinstance(label, str):
+        if names is None:
+            raise ValueError(f"label {label!r} is a name, but the model has no label names")
+        if label not in names:
+            raise ValueError(f"no label is called {label!r}")
+        return names.index(label)
+    if not 0 <= label < n_labels:
+        raise ValueError(f"label {label} is outside 0..{n_labels - 1}")
+    return int(label)

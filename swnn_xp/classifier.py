@@ -8,18 +8,23 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from array_api_compat import array_namespace, device
 
-from swnn_xp._checks import check_count, check_exponent, check_names, check_width
+from swnn_xp._checks import (
+    check_count,
+    check_exponent,
+    check_names,
+    check_threads,
+    check_width,
+)
 from swnn_xp._estimator import Estimator, NotFittedError
-from swnn_xp._names import known_names, more_row_names
+from swnn_xp._names import known_names, label_id, more_row_names
 from swnn_xp._sparse import label_rows
 from swnn_xp._types import LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends import Index, resolve
 from swnn_xp.backends._kinds import host_matrix
 from swnn_xp.explain import Explanation, explain_label
 from swnn_xp.live import Model, append, compact, remove
-from swnn_xp.vote import Votes, above_half, scores, shares
+from swnn_xp.vote import Votes, above_half, ones, scores, shares
 
 if TYPE_CHECKING:
     from swnn_xp.session import Session
@@ -260,7 +265,7 @@ class SWNNClassifier(Estimator):
 
     def predict(self, X: Any) -> Any:
         """Labels with a probability above one half, as a sparse 0/1 matrix."""
-        return self._vote_matrix(X, _ones, above_half)
+        return self._vote_matrix(X, ones, above_half)
 
     def score(self, X: Any, Y: Any) -> float:
         """Precision at 1: the share of rows whose best label is right."""
@@ -311,15 +316,7 @@ class SWNNClassifier(Estimator):
     def label_id(self, label: int | str) -> int:
         """Turn a label's name or id into its id, or say that there is no such label."""
         self._check_fitted()
-        if isinstance(label, str):
-            if self.label_names_ is None:
-                raise ValueError(f"label {label!r} is a name, but the model has no label names")
-            if label not in self.label_names_:
-                raise ValueError(f"no label is called {label!r}")
-            return self.label_names_.index(label)
-        if not 0 <= label < self.n_labels_:
-            raise ValueError(f"label {label} is outside 0..{self.n_labels_ - 1}")
-        return int(label)
+        return label_id(label, self.label_names_, self.n_labels_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a folder (arrays and a manifest, no pickle)."""
@@ -371,7 +368,7 @@ class SWNNClassifier(Estimator):
     def _options(self) -> dict[str, Any]:
         return {
             "memory_budget": self.memory_budget,
-            "n_jobs": _threads(self.n_jobs),
+            "n_jobs": check_threads(self.n_jobs),
             "device": self.device,
         }
 
@@ -393,17 +390,3 @@ def _training_rows(kind: type[Index], X: Any, Y: Any, device: Any) -> tuple[Unit
     if rows.n_rows == 0:
         raise ValueError("X has no rows: there is nothing to learn from")
     return rows, labels
-
-
-def _ones(votes: Votes) -> Any:
-    xp = array_namespace(votes.labels)
-    return xp.ones(votes.labels.shape, dtype=xp.int8, device=device(votes.labels))
-
-
-def _threads(n_jobs: int | None) -> int:
-    if n_jobs is None:
-        return 1
-    if n_jobs == -1:
-        return len(os.sched_getaffinity(0))
-    check_count(n_jobs, "n_jobs")
-    return n_jobs

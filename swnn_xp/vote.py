@@ -98,6 +98,12 @@ def shares(votes: Votes) -> Array:
     return xp.astype(votes.scores, xp.float64) / xp.astype(totals, xp.float64)
 
 
+def ones(votes: Votes) -> Array:
+    """A 1 for each vote: whether a label was voted for, not by how much."""
+    xp = array_namespace(votes.labels)
+    return xp.ones(votes.labels.shape, dtype=xp.int8, device=device(votes.labels))
+
+
 def above_half(votes: Votes) -> Votes:
     """Only the labels with more than half of the neighbours' weight."""
     xp = array_namespace(votes.scores)

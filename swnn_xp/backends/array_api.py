@@ -38,7 +38,10 @@ class ArrayApiIndex(DeviceIndex):
 
     def upload(self, array: Any) -> Array:
         """Copy an array from the host to the index's namespace and device."""
-        return self.xp.asarray(np.asarray(array), device=self.device)
+        given = np.asarray(array)
+        # Named, for a namespace may take its device's default dtype where none is asked for.
+        dtype = getattr(self.xp, given.dtype.name)
+        return self.xp.asarray(given, dtype=dtype, device=self.device)
 
     @classmethod
     def prepare(cls, X: Any, name: str, device: Any = None) -> UnitRows:

@@ -25,6 +25,17 @@ def add_strict(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_name_maps(parser: argparse.ArgumentParser, data: str) -> None:
+    """Add the options that `find_names` takes; ``data`` is what the help calls the data file."""
+    for kind in ("feature", "label"):
+        parser.add_argument(
+            f"--{kind}-map",
+            type=Path,
+            metavar="FILE",
+            help=f"a {kind} name a line (default: {kind}_map.txt beside {data}, if there)",
+        )
+
+
 def add_machine(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose what computes, not what is computed."""
     names = ["auto", *BACKENDS]

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from swnn_xp import SWNNClassifier
-from swnn_xp.cli._common import DATA_HELP, add_machine, add_strict, find_names, read_data
+from swnn_xp.cli._common import (
+    DATA_HELP,
+    add_machine,
+    add_name_maps,
+    add_strict,
+    find_names,
+    read_data,
+)
 from swnn_xp.cli._progress import note
 
 _PARAMS = ("n_neighbors", "alpha", "beta")
@@ -28,13 +35,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--params", type=Path, metavar="FILE", help="TOML with the parameters, from `swnn tune`"
     )
-    for kind in ("feature", "label"):
-        parser.add_argument(
-            f"--{kind}-map",
-            type=Path,
-            metavar="FILE",
-            help=f"a {kind} name a line (default: {kind}_map.txt beside TRAIN, if there)",
-        )
+    add_name_maps(parser, "TRAIN")
     add_machine(parser)
     add_strict(parser)
     parser.set_defaults(run=run)

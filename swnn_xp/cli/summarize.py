@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from swnn_xp.cli._common import DATA_HELP, add_strict, find_names, output, read_data
+from swnn_xp.cli._common import (
+    DATA_HELP,
+    add_name_maps,
+    add_strict,
+    find_names,
+    output,
+    read_data,
+)
 from swnn_xp.summary import Summary, count
 
 
@@ -19,13 +26,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         metavar="PAGE",
         help="write a page too: tables, plots, search for labels and features",
     )
-    for kind in ("feature", "label"):
-        parser.add_argument(
-            f"--{kind}-map",
-            type=Path,
-            metavar="FILE",
-            help=f"a {kind} name a line (default: {kind}_map.txt beside FILE, if there)",
-        )
+    add_name_maps(parser, "FILE")
     add_strict(parser)
     parser.set_defaults(run=run)
 

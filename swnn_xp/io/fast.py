@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from io import BufferedIOBase
+import lzma
+import zlib
+from io import BufferedIOBase, BufferedReader
 
 import numpy as np
 
@@ -34,6 +36,7 @@ class FastRows:
         # Of the buffer, [begin, whole) are whole lines and [whole, end) is a part of one.
         self._begin = self._whole = self._end = 0
         self._at_end = False
+        self._damage: Exception | None = None
         self._allocate(_CHUNK)
 
     def line(self) -> bytes:
@@ -103,10 +106,33 @@ class FastRows:
             self._buffer[:rest] = old
         else:
             self._text[:rest] = self._text[self._begin : self._end].copy()
-        count = self._stream.readinto(memoryview(self._buffer)[rest:])
+        count = self._read_into(memoryview(self._buffer)[rest:])
         self._at_end = count == 0
         self._begin, self._end = 0, rest + count
         self._whole = self._buffer.rfind(b"\n", rest, self._end) + 1
+
+    def _read_into(self, room: memoryview) -> int:
+        """Read as much as there is room for.
+
+        Damage behind some text is told when the text is used up: a bad line before it comes first,
+        as it does for a reader that takes no more than a line.
+        """
+        if self._damage is not None:
+            raise self._damage
+        if isinstance(self._stream, BufferedReader):
+            return self._stream.readinto(room)
+        count = 0
+        try:
+            # In the steps of the stream itself: a larger one would lose what is sound of it.
+            while count < len(room) and (ready := self._stream.peek(1)):  # type: ignore[attr-defined]
+                step = self._stream.read(min(len(ready), len(room) - count))
+                room[count : count + len(step)] = step
+                count += len(step)
+        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+            if not count:
+                raise
+            self._damage = error
+        return count
 
     def _allocate(self, size: int) -> None:
         self._buffer = bytearray(size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 
@@ -34,5 +35,7 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if value <= 0 or (field.name != "seconds" and value < 1):
-                raise ValueError(f"the limit of {field.name} must be positive, got {value}")
+            if not 0 < value < math.inf or (field.name != "seconds" and value < 1):
+                raise ValueError(
+                    f"the limit of {field.name} must be positive and finite, got {value}"
+                )

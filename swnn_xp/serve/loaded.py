@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from swnn_xp.serve.wire import Answer, Answers, Question, decode_question, encod
 from swnn_xp.session import Session
 
 _SHOWN_FEATURES = 10  # of those that a neighbour shares with the row: the ones that count most
+_log = logging.getLogger("swnn_xp.serve")
 
 
 class Loaded:
@@ -42,6 +44,7 @@ class Loaded:
     ) -> None:
         self.clf = SWNNClassifier.load(path, backend="numba", **params)
         self.number = number
+        self._path = path
         self._limits = limits
         self.label_names = self.clf.label_names_
         names = self.clf.feature_names_
@@ -94,6 +97,15 @@ class Loaded:
         row = question.rows[number]
         width = self.clf.n_features_in_
         query = to_query(row, number, width, self.known, self._limits.features)
+        try:
+            return self._answered(session, question, query)
+        except ValueError as error:
+            # The row is sound, so the model is not: some of it is checked only when it is used.
+            told = "model %d can't answer a row: %s; `swnn verify %s` names the file"
+            _log.error(told, self.number, error, self._path)
+            raise Refusal(500, f"row {number}: the model is damaged") from None
+
+    def _answered(self, session: Session, question: Question, query: Query) -> Answer:
         labels, scores = session.predict_one(query.indices, query.values, question.k)
         found = int(np.count_nonzero(labels >= 0))
         answer = Answer(labels[:found].tolist(), scores[:found].tolist())

@@ -17,6 +17,7 @@ _REFUSALS = {
     413: "The body is too long",
     415: "The body is of another kind than JSON",
     422: "The body is JSON but not a question that can be answered",
+    500: "The model is damaged where the question needs it",
     503: "Too many requests are waiting; Retry-After says when to come again",
     504: "The answer took too long",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -83,7 +84,9 @@ def held_out(n_rows: int, holdout: float, folds: int, seed: int) -> list[Fold]:
     order = np.random.default_rng(seed).permutation(n_rows)
     if folds > 1:
         return list(_folds(np.array_split(order, folds)))
-    size = round(n_rows * holdout) if holdout < 1 else int(holdout)
+    size = 0  # of inf and nan, which are no number of rows
+    if math.isfinite(holdout):
+        size = round(n_rows * holdout) if holdout < 1 else int(holdout)
     if not 1 <= size < n_rows:
         raise ValueError(f"holdout = {holdout:g} of {n_rows} rows leaves no row to ask or to learn")
     return list(_folds([order[:size], order[size:]]))[:1]

@@ -13,11 +13,15 @@ from pathlib import Path
 def main() -> None:
     import atheris  # here, for the suite's doctests import this file
 
+    target, seconds, folder = sys.argv[1:]
     sys.path.insert(0, str(Path(__file__).parents[1]))
     with atheris.instrument_imports(include=["swnn_xp", "json", "argparse", "gzip"]):
         from fuzz.seeds import seeds
         from fuzz.targets import TARGETS
-    target, seconds, folder = sys.argv[1:]
+
+        # Much is imported on first use: what is imported after this block is not instrumented.
+        for data in seeds(target):
+            TARGETS[target](data)
     corpus = Path(folder) / target
     corpus.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(seeds(target)):

@@ -42,6 +42,7 @@ def _commands() -> list[bytes]:
         "fit TRAIN -o OUT -S 2", "predict MODEL TRAIN -k 2", "score MODEL TRAIN -o OUT --rows 1",
         "evaluate NUMPY TRAIN", "explain MODEL TRAIN --row 1", "verify MODEL", "summarize TRAIN",
         "tune TRAIN --holdout 0.5", "predict MODEL TRAIN -k 99999999999999999999", "datasets",
+        "tune TRAIN --holdout inf",
         "predict MODEL TRAIN --alpha nan", "explain MODEL TRAIN --row 3 --label a", "verify NONE",
         "predict MODEL TRAIN -S 9223372036854775807", "fit TRAIN -o FOLDER", "backends",
     ]  # fmt: skip

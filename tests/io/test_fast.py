@@ -1,6 +1,7 @@
 """The fast reader agrees with the plain one on every input: the same arrays, or the same error."""
 
 import gzip
+import lzma
 import subprocess
 import sys
 
@@ -179,3 +180,23 @@ def test_importing_and_small_files_do_not_load_numba(make):
         "sys.exit('numba' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+@pytest.mark.parametrize("spoil", ["cut", "flip"])
+def test_a_bad_line_before_damage_comes_first(make, pack, spoil):
+    """Longer than what is decompressed in one step, with a bad line in it, and damage anywhere."""
+    lines = [b"%d %d:0.%d" % (i % 7, i % 9, i * i) for i in range(2000)]
+    lines[1000] = b"x 1:1"
+    packed = pack(b"2000 9 7\n" + b"\n".join(lines) + b"\n")
+    seen = set()
+    for place in range(20, len(packed), len(packed) // 40):
+        damaged = bytearray(packed)
+        if spoil == "cut":
+            del damaged[place:]
+        else:
+            damaged[place] ^= 64
+        path = make(bytes(damaged))
+        both_readers.agree(read_xmc, path)
+        seen.add(outcome(read_xmc, path, engine="fast")[1])
+    assert {None, 1002} <= seen

@@ -225,6 +225,12 @@ def test_limits_are_positive(field):
         Limits(**{field: 0})
 
 
+@pytest.mark.parametrize("seconds", [0.0, float("inf"), float("nan")])
+def test_the_limit_of_time_is_a_number_of_seconds(seconds):
+    with pytest.raises(ValueError, match="limit of seconds must be positive and finite"):
+        Limits(seconds=seconds)
+
+
 def test_pages_load_nothing_from_elsewhere(client):
     for path in ("/", "/docs", "/static/page.js", "/static/docs.js", "/static/style.css"):
         page = client.get(path)
