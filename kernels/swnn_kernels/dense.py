@@ -95,7 +95,8 @@ def _keep_lanes(  # type: ignore[no-untyped-def]
     split, work, scratch, pending, mask, at, row, local, size, weight_step, beta, theta, dead
 ):
     """Do so for those of eight rows whose bit is set in a mask."""
-    rest = np.int64(mask) & ((1 << min(LANES, split.ends.size - 1 - row)) - 1)
+    there = min(max(0, split.ends.size - 1 - row), LANES)  # of damaged bitmaps others may pass
+    rest = np.int64(mask) & ((1 << there) - 1)
     while rest:
         lane = trailing_zeros(rest)
         rest &= rest - 1

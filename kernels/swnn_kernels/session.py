@@ -89,23 +89,27 @@ class Session:
         self._make_work(1, min(_SHORTEST_BUFFER, index.n_features))
 
     def _make_work(self, k: int, longest: int) -> None:
+        pruned = is_pruned(self._index, self._method, self._n_neighbors, longest)
+        if not pruned:
+            # A damaged index may refuse: before anything is changed. And a table does not keep
+            # what it points to.
+            self._lists = self._index.inverted
+        self._pruned = pruned
         self._k = k
         self._longest = longest
         self._work = make_work(self._index, self._n_neighbors, self._labels, k, longest)
         self._indptr = np.zeros(2, dtype=np.int64)
         # The batch kernels read a canonical query: here it is the buffer that load_query fills.
         self._query = frozen(self._indptr), frozen(self._work.indices), frozen(self._work.units)
-        self._pruned = is_pruned(self._index, self._method, self._n_neighbors, longest)
         self._work_table = table(self._work)
         labels = table(self._labels)
-        if self._pruned:
+        if pruned:
             self._scratch = make_scratch(self._index, longest, self._budget)
             self._tables: tuple[Any, ...] = (
                 table(self._index.split), labels, self._dead, self._work_table,
                 table(self._scratch),
             )  # fmt: skip
         else:
-            self._lists = self._index.inverted  # a table does not keep what it points to
             self._tables = (
                 table(self._lists), self._index.row_sizes, self._index.n_rows, labels, self._dead,
                 self._work_table,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kernels import oracle
-from swnn_kernels import InvertedIndex, normalise, search
+from swnn_kernels import InvertedIndex, OpenedIndex, normalise, search
 
 
 def example(n_rows=700, n_features=40, seed=0):
@@ -109,3 +109,15 @@ def test_rows_that_are_not_canonical_are_refused(indptr, indices, units):
 def test_import_is_light():
     code = "import sys, swnn_kernels; assert 'numba' not in sys.modules; swnn_kernels.search"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.0])
+def test_bits_of_rows_that_do_not_exist_lead_nowhere(beta):
+    indptr, indices, units, n_features = example()
+    index = InvertedIndex.build(indptr, indices, units, n_features, frequent=0.0, fewest=1)
+    assert index.frequent.size
+    arrays = index.arrays()
+    damaged = OpenedIndex.from_arrays(arrays | {"bits": ~np.zeros_like(arrays["bits"])})
+    queries = indptr[:9], indices[: indptr[8]], units[: indptr[8]]
+    ids, _ = search(damaged, *queries, 650, beta, method="pruned")
+    assert ids.max() < index.n_rows

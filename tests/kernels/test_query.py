@@ -112,3 +112,21 @@ def test_overlaps_beyond_sixteen_bits():
     session = Session(index, np.arange(3), np.arange(2, dtype=np.int32), 2, 1.0, 1.0)
     ids, sims = session.kneighbors_one(np.arange(size), np.ones(size))
     assert (ids.tolist(), sims.tolist()) == oracle.neighbours(rows, rows[0], 2, 1)
+
+
+class Refusing(InvertedIndex):
+    """An index whose lists can't be had, as those of a damaged one."""
+
+    @property
+    def inverted(self):
+        raise ValueError("index: damaged")
+
+
+def test_a_session_goes_on_after_an_index_refused_a_long_query():
+    width = 25_000  # for so long a query the reference kernel answers, from lists of all features
+    index = Refusing.build(np.array([0, 2]), ONE_ROW[1], ONE_ROW[2], width)
+    session = Session(index, *LABELS, 3, 1.0, 1.0)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="damaged"):
+            session.predict_one(np.arange(width), np.ones(width), 2)
+        assert session.predict_one([1, 3], [3.0, 4.0], 2)[0].tolist() == [4, 3_000_000]
