@@ -13,7 +13,7 @@ from style import BLUE, GREY, ORANGE, RED, save
 
 from swnn_xp import datasets
 
-BLOCK = 16  # values between two looks at the goal: a cache line
+BLOCK = 32  # values between two looks at the goal: two cache lines
 
 
 def main(folder: Path) -> None:
