@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from swnn_xp._checks import check_count
+from swnn_xp._checks import check_count, check_exponent
 from swnn_xp._sparse import label_rows
 from swnn_xp._types import LabelRows
 
@@ -90,10 +90,16 @@ def propensities(Y_train: Any, A: float = 0.55, B: float = 1.5) -> NDArray[np.fl
     >>> propensities([[1, 0]] * 8 + [[1, 1]]).round(3).tolist()
     [0.648, 0.455]
     """
+    check_exponent(A, "A")
+    check_exponent(B, "B")
     train = label_rows(Y_train, "Y_train")
     counts = np.bincount(train.indices, minlength=train.n_labels)
-    C = (np.log(max(train.n_rows, 1)) - 1) * (B + 1) ** A
-    return 1 / (1 + C * np.exp(-A * np.log(counts + B)))
+    with np.errstate(all="ignore"):
+        C = (np.log(max(train.n_rows, 1)) - 1) * np.float64(B + 1) ** A
+        found = 1 / (1 + C * np.exp(-A * np.log(counts + B)))
+    if np.isnan(found).any() or not found.all():
+        raise ValueError(f"there are no propensities for A = {A} and B = {B}")
+    return found
 
 
 def psp_at_k(Y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -> float:

@@ -61,6 +61,14 @@ def test_against_independent_implementations(seed):
         assert metrics.recall_at_k(Y_true, labels, k) == pytest.approx(np.mean(recalls))
 
 
+@pytest.mark.parametrize(
+    ("A", "B"), [(np.inf, 1.5), (np.nan, 1.5), (-1, 1.5), (0.5, -1), (0.5, np.inf), (1e300, 1.5)]
+)
+def test_constants_without_propensities_are_refused(A, B):
+    with pytest.raises(ValueError, match="A must be|B must be|no propensities"):
+        metrics.propensities([[1, 0, 0], [0, 1, 0]] * 9, A, B)
+
+
 def test_equal_propensities_give_plain_measures():
     rng = np.random.default_rng(1)
     Y_true = (rng.random((30, 9)) < 0.4).astype(int)
