@@ -20,15 +20,15 @@ from swnn_kernels.vectors import (
     trailing_zeros,
 )
 
-SIGNIFICANT = 3
+SIGNIFICANT = 4
 """Most bits of a weight."""
 GROUP = 15
 """Most bitmaps counted together."""
 BLOCK = 8
 """Steps whose groups are counted at a time."""
 GROUP_PLANES = 4
-KINDS = 4 * PLANES
-"""More than there are weights of three significant bits in sixteen."""
+KINDS = PLANES << (SIGNIFICANT - 1)
+"""More than there are weights of so few significant bits."""
 
 
 def groups_of(longest: int) -> int:
@@ -38,7 +38,7 @@ def groups_of(longest: int) -> int:
 
 @inline
 def _kind_of(weight):  # type: ignore[no-untyped-def]
-    """Number the weights of three significant bits."""
+    """Number the weights of few significant bits."""
     shift = max(0, 64 - leading_zeros(weight) - SIGNIFICANT)
     return (weight >> shift) + (shift << (SIGNIFICANT - 1))
 

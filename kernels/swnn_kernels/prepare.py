@@ -10,14 +10,16 @@ from swnn_kernels.grouping import SIGNIFICANT, plan_groups
 from swnn_kernels.reference import PACK
 from swnn_kernels.vectors import leading_zeros, prefetch
 
-_BITS = 12  # the largest sum of weights is about so many bits long
-_WORTH = 0.1  # a second bitmap is read if it saves that much of a feature's mean share in reach
+# How weights are rounded: significant bits, bits of the largest sum, and the part of a feature's
+# mean share in reach that a second bitmap must save to be read.
+_FINE = 3, 12, 0.1
 # For few neighbours with Jaccard's coefficient, whose overlap bounds well by itself, coarser
-# weights are faster in all: more rows are completed, fewer bitmaps are added.
-_COARSE_SIGNIFICANT = 2
-_COARSE_BITS = 11
-_COARSE_WORTH = 0.25
+# weights are faster in all: more rows are completed, less is added up.
+_COARSE = 2, 11, 0.25
 _FEW_NEIGHBOURS = 40
+# Long rows take so long to complete that bounds may cost more.
+_FINEST = SIGNIFICANT, 14, 0.1
+_LONG = 256  # mean number of values in the forward rows
 _AHEAD = 16  # features between the request for a feature's place and its use
 LONGEST_QUERY = 20_000
 """Up to so many features, sums of weights are sure to fit 16 planes."""
@@ -91,6 +93,16 @@ def as_weight(product, step, significant):  # type: ignore[no-untyped-def]
     return _round_up(np.int64(np.ceil(product / step * (1.0 + 1e-9))), significant)
 
 
+@inline
+def _precision(split, n_neighbors, beta):  # type: ignore[no-untyped-def]
+    """Choose how weights are rounded."""
+    if split.pairs.size > _LONG * (split.ends.size - 1):
+        return _FINEST
+    if beta >= 1.0 and n_neighbors <= _FEW_NEIGHBOURS:
+        return _COARSE
+    return _FINE
+
+
 @routine
 def plan_sums(split, scratch, n_frequent, n_neighbors, beta):  # type: ignore[no-untyped-def]
     """Lay out the sums of overlap and weight; planes of both and the size of a step of weight.
@@ -98,13 +110,12 @@ def plan_sums(split, scratch, n_frequent, n_neighbors, beta):  # type: ignore[no
     The products of query values and levels become integers, rounded up, so that every sum is an
     upper bound. A second bitmap is read only where it lowers the bound enough.
     """
-    coarse = beta >= 1.0 and n_neighbors <= _FEW_NEIGHBOURS
-    significant = _COARSE_SIGNIFICANT if coarse else SIGNIFICANT
+    significant, bits, worth = _precision(split, n_neighbors, beta)
     reach, largest = max(scratch.reach[0], 1.0), max(scratch.reach[1], 1e-3)
-    step = reach / 2.0 ** (_COARSE_BITS if coarse else _BITS)
+    step = reach / 2.0**bits
     # One weight is made exact, the largest: where all are equal, as with binary rows, all are.
     step = largest / as_weight(largest, step, significant) * (1.0 + 4e-9)
-    worth = reach / max(1, n_frequent) * (_COARSE_WORTH if coarse else _WORTH)
+    worth *= reach / max(1, n_frequent)
     total = np.int64(0)
     for j in range(n_frequent):
         number = scratch.numbers[j]

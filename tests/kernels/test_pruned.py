@@ -149,3 +149,16 @@ def test_real_data(name):
     index = InvertedIndex.build(*rows, n_features)
     for beta in (0.0, 1.0):
         same(index, queries, 25, beta)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_long_rows_whose_weights_are_finer(binary):
+    rng = np.random.default_rng(11)
+    rows = (rng.random((700, 600)) < 0.7) * (1.0 if binary else rng.lognormal(0, 1, (700, 600)))
+    rows[300:320] = rows[:20] * (1 + (rng.random((20, 600)) < 0.01) * 2.0**-20)  # near ties
+    index = InvertedIndex.build(*canonical(rows), 600, frequent=0.5)
+    assert index.pairs.size > 256 * index.n_rows
+    queries = canonical(rows[::9] * (rng.random((78, 600)) < 0.8))
+    for n_neighbors in (1, 25, 75, 700):
+        for beta in (0.0, 0.5, 1.0, 2.0):
+            same(index, queries, n_neighbors, beta)
