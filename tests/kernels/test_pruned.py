@@ -111,6 +111,30 @@ def test_similarities_too_small_for_a_margin(weight, beta):
         np.testing.assert_array_equal(one, two)
 
 
+def test_a_row_longer_than_one_by_rounding():
+    """All of a row's frequent units round up, and its listed part takes nearly all of them away.
+
+    So its dot exceeds its listed part plus the norm of the query's frequent part, by more than the
+    margin of what is left: a bound that took a row's norm for 1 would leave out the best row.
+    """
+    n_frequent, n_listed = 2037, 500  # with so many, units are half of one too large
+    query = np.repeat([0.0005, 1.0], [n_frequent, n_listed])
+    rows = np.zeros((300, query.size))  # so many: the lists are tried first
+    rows[2:152, :n_frequent] = 1.0
+    rows[:2] = np.repeat([1.0, -0.002], [n_frequent, n_listed])
+    rows[0, 0] = 0.999  # a little worse; completed before the best row
+
+    units, best = (oracle.units(row).astype(float) for row in (query, rows[1]))
+    bound = units[n_frequent:] @ best[n_frequent:] + np.linalg.norm(units[:n_frequent]) * 2.0**23
+    assert units @ best > bound * (1 + 2.0**-14) > 0
+
+    index = InvertedIndex.build(*canonical(rows), query.size, frequent=0.0, fewest=3)
+    assert index.frequent.tolist() == list(range(n_frequent))
+    ids, _ = search(index, *canonical(query[None]), 1, 30.0, method="reference")
+    assert ids.tolist() == [[1]]
+    same(index, canonical(query[None]), 1, 30.0)
+
+
 def test_budget_reports_what_it_left_open():
     rng = np.random.default_rng(11)
     rows = skewed(rng, 4000)
