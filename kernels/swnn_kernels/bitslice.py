@@ -1,7 +1,7 @@
 """Sums over bitmaps for all rows at once, by vertical counters.
 
 A counter of row r is spread over planes: plane p holds bit p of the counters of 512 rows. Adding a
-bitmap to all 256 counters takes a few logic operations on 512-bit words.
+bitmap to all 512 counters takes a few logic operations on 512-bit words.
 """
 
 from __future__ import annotations
@@ -58,32 +58,32 @@ def _load(words, offsets, i, at):  # type: ignore[no-untyped-def]
 
 @inline
 def _absorb(  # type: ignore[no-untyped-def]
-    bits, offsets, first, last, at, one, two, four, queue, to_two, to_eight
+    words, offsets, first, last, at, one, two, four, queue, to_two, to_eight
 ):
-    """Add bitmaps of weight 1 to (one, two, four); carries of 2 and of 8 are queued.
+    """Add lines of weight 1 to (one, two, four); carries of 2 and of 8 are queued.
 
     Full adders take three bits of a weight and give one of it and one of twice the weight, so every
-    adder makes one bitmap less to add.
+    adder makes one line less to add.
     """
     i = first
     while i + 8 <= last:
-        one, two1 = add3(one, _load(bits, offsets, i, at), _load(bits, offsets, i + 1, at))
-        one, two2 = add3(one, _load(bits, offsets, i + 2, at), _load(bits, offsets, i + 3, at))
+        one, two1 = add3(one, _load(words, offsets, i, at), _load(words, offsets, i + 1, at))
+        one, two2 = add3(one, _load(words, offsets, i + 2, at), _load(words, offsets, i + 3, at))
         two, four1 = add3(two, two1, two2)
-        one, two1 = add3(one, _load(bits, offsets, i + 4, at), _load(bits, offsets, i + 5, at))
-        one, two2 = add3(one, _load(bits, offsets, i + 6, at), _load(bits, offsets, i + 7, at))
+        one, two1 = add3(one, _load(words, offsets, i + 4, at), _load(words, offsets, i + 5, at))
+        one, two2 = add3(one, _load(words, offsets, i + 6, at), _load(words, offsets, i + 7, at))
         two, four2 = add3(two, two1, two2)
         four, eight = add3(four, four1, four2)
         store_words(queue, to_eight, eight)
         to_eight += STEP_WORDS
         i += 8
     while i + 2 <= last:
-        one, carry = add3(one, _load(bits, offsets, i, at), _load(bits, offsets, i + 1, at))
+        one, carry = add3(one, _load(words, offsets, i, at), _load(words, offsets, i + 1, at))
         store_words(queue, to_two, carry)
         to_two += STEP_WORDS
         i += 2
     if i < last:
-        single = _load(bits, offsets, i, at)
+        single = _load(words, offsets, i, at)
         store_words(queue, to_two, one & single)
         to_two += STEP_WORDS
         one = one ^ single

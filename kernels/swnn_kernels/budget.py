@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS, to_bytes, weighted_sum
+from swnn_kernels.bitslice import STEP_ROWS, to_bytes, weighted_sum
 from swnn_kernels.bounds import LANES, store_scores
 from swnn_kernels.cache import inline, routine
 from swnn_kernels.completion import (
@@ -21,9 +21,9 @@ from swnn_kernels.completion import (
     order_by_bounds,
     threshold,
 )
-from swnn_kernels.dense import group_maxima
+from swnn_kernels.dense import maxima_of_eights
 from swnn_kernels.fixed_point import FRACTION_BITS
-from swnn_kernels.grouping import BLOCK, GROUP_PLANES, count_groups, plan_groups
+from swnn_kernels.grouping import counts_at, plan_groups
 from swnn_kernels.prepare import as_weight
 from swnn_kernels.sparse import touch
 from swnn_kernels.vectors import (
@@ -81,11 +81,8 @@ def _plan(split, scratch, n_frequent):  # type: ignore[no-untyped-def]
 @inline
 def _score_rows(split, work, scratch, step_size, dead):  # type: ignore[no-untyped-def]
     """Write a bound of every row's dot over lists and heaviest features to ``scores``."""
-    steps = scratch.scores.size // STEP_ROWS
-    for step in range(steps):
-        if step % BLOCK == 0:
-            count_groups(split, scratch, step, min(BLOCK, steps - step))
-        word = step % BLOCK * scratch.n_groups[0] * (GROUP_PLANES * STEP_WORDS)
+    for step in range(scratch.scores.size // STEP_ROWS):
+        word = counts_at(split, scratch, step)
         weighted_sum(
             scratch.counts, scratch.weight_offsets, scratch.weight_starts, word, scratch.planes, 8,
             scratch.queue, scratch.slots,
@@ -104,8 +101,8 @@ def _score_rows(split, work, scratch, step_size, dead):  # type: ignore[no-untyp
 @inline
 def _best_rows(split, work, scratch, budget):  # type: ignore[no-untyped-def]
     """Make at least the rows of the largest scores pending; their number."""
-    groups = group_maxima(scratch.scores, scratch.groups, scratch.scores.size)
-    cut = cut_value(nth_largest(scratch.groups, groups, budget, scratch.histogram))
+    groups = maxima_of_eights(scratch.scores, scratch.maxima, scratch.scores.size)
+    cut = cut_value(nth_largest(scratch.maxima, groups, budget, scratch.histogram))
     pending = np.int64(0)
     for row in range(0, scratch.scores.size, LANES):
         mask = at_least(load_floats(scratch.scores, row), splat(max(cut, np.float32(1e-6))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from swnn_kernels.bitslice import STEP_ROWS, STEP_WORDS, to_bytes, weighted_sum
+from swnn_kernels.bitslice import STEP_ROWS, to_bytes, weighted_sum
 from swnn_kernels.bounds import CHUNK, LANES, passing, store_uppers, upper_of_row
 from swnn_kernels.cache import inline, routine
 from swnn_kernels.completion import (
@@ -17,7 +17,7 @@ from swnn_kernels.completion import (
     threshold,
 )
 from swnn_kernels.fixed_point import COS_SCALE
-from swnn_kernels.grouping import BLOCK, GROUP_PLANES, count_groups
+from swnn_kernels.grouping import counts_at
 from swnn_kernels.prepare import plan_sums
 from swnn_kernels.vectors import (
     at_least,
@@ -53,9 +53,7 @@ def _scatter(split, scratch, n_rare, first, limit, acc):  # type: ignore[no-unty
 @inline
 def _sum_step(split, scratch, step, at, count_planes, weight_planes):  # type: ignore[no-untyped-def]
     """Overlaps, where any planes are for them, and weights of a step's 512 rows, as bytes."""
-    if step % BLOCK == 0:
-        count_groups(split, scratch, step, min(BLOCK, split.row_sizes.size // STEP_ROWS - step))
-    word = step % BLOCK * scratch.n_groups[0] * (GROUP_PLANES * STEP_WORDS)
+    word = counts_at(split, scratch, step)
     if count_planes > 0:
         weighted_sum(
             scratch.counts, scratch.count_offsets, scratch.count_starts, word, scratch.planes,
@@ -108,7 +106,7 @@ def _keep_lanes(  # type: ignore[no-untyped-def]
 
 
 @inline
-def group_maxima(uppers, groups, rows):  # type: ignore[no-untyped-def]
+def maxima_of_eights(uppers, groups, rows):  # type: ignore[no-untyped-def]
     """Largest bound of every eight rows that share a lane in 64; the number of groups."""
     count = 0
     for start in range(0, rows, LANES * LANES):
@@ -131,8 +129,8 @@ def _first_theta(split, work, scratch, limit, size, n_neighbors, beta, weight_st
             if dead[row]:
                 scratch.uppers[row] = 0.0
     padded = (limit + STEP_ROWS - 1) // STEP_ROWS * STEP_ROWS
-    groups = group_maxima(scratch.uppers, scratch.groups, padded)
-    cut = nth_largest(scratch.groups, groups, n_neighbors, scratch.histogram)
+    groups = maxima_of_eights(scratch.uppers, scratch.maxima, padded)
+    cut = nth_largest(scratch.maxima, groups, n_neighbors, scratch.histogram)
     lowest, highest = cut_value(cut), np.float32(np.inf)
     found, pending = np.int64(0), np.int64(0)
     for _ in range(2):
@@ -229,6 +227,7 @@ def dense_search(  # type: ignore[no-untyped-def]
     """
     n_rows = split.ends.size - 1
     count_planes, weight_planes, step64 = plan_sums(split, scratch, plan[1], n_neighbors, beta)
+    weight_planes = max(9, weight_planes)  # both bytes of a weight are read
     if beta == 0.0:
         count_planes = 0  # nothing depends on the overlaps
     scratch.weight_step[0] = step64 * (1.0 / COS_SCALE)

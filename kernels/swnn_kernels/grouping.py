@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from swnn_kernels.bitslice import PLANES, STEP_WORDS, add3
+from swnn_kernels.bitslice import PLANES, STEP_ROWS, STEP_WORDS, add3
 from swnn_kernels.cache import inline, routine
 from swnn_kernels.vectors import (
     leading_zeros,
@@ -28,7 +28,7 @@ BLOCK = 8
 """Steps whose groups are counted at a time."""
 GROUP_PLANES = 4
 KINDS = PLANES << (SIGNIFICANT - 1)
-"""More than there are weights of so few significant bits."""
+"""A power of two, more than there are weights of so few significant bits."""
 
 
 def groups_of(longest: int) -> int:
@@ -57,7 +57,7 @@ def _sort_bitmaps(split, scratch, n_frequent):  # type: ignore[no-untyped-def]
     ends[:] = 0
     for j in range(2 * n_frequent):
         weight = scratch.weights[j]
-        if weight > 0 or j & 1 == 0:
+        if weight > 0 or j & 1 == 0:  # a first bitmap counts in the overlap even without weight
             ends[(j & 1) * KINDS + _kind_of(weight)] += 1
     total = np.int64(0)
     for kind in range(2 * KINDS):
@@ -111,7 +111,11 @@ def _summand(starts, offsets, plane, slot, placing):  # type: ignore[no-untyped-
 
 @routine
 def plan_groups(split, scratch, n_frequent):  # type: ignore[no-untyped-def]
-    """Lay out groups and sums from ``scratch.weights``; sets the number of groups."""
+    """Lay out groups and sums from ``scratch.weights``; sets the number of groups.
+
+    Summands are counted two places up, so that after the prefix sums plane p starts at
+    ``starts[p + 1]``; placing them advances that to the plane's end.
+    """
     total = _sort_bitmaps(split, scratch, n_frequent)
     scratch.tally[1] += total
     for i in range(GROUP):  # after the last group comes the first, of the next steps
@@ -168,7 +172,7 @@ def _count_group(bits, offsets, first, last, at, counts, to):  # type: ignore[no
 
 
 @routine
-def count_groups(split, scratch, step, n_steps):  # type: ignore[no-untyped-def]
+def _count_groups(split, scratch, step, n_steps):  # type: ignore[no-untyped-def]
     """Count the bitmaps of every group for some steps.
 
     A group's bitmaps are read for all steps before the next group's: memory that is read in runs
@@ -184,3 +188,12 @@ def count_groups(split, scratch, step, n_steps):  # type: ignore[no-untyped-def]
                 (s * n_groups + group) * (GROUP_PLANES * STEP_WORDS),
             )  # fmt: skip
         first = last
+
+
+@inline
+def counts_at(split, scratch, step):  # type: ignore[no-untyped-def]
+    """Find where a step's counts start; every BLOCK steps the next ones are counted."""
+    if step % BLOCK == 0:
+        n_steps = split.row_sizes.size // STEP_ROWS
+        _count_groups(split, scratch, step, min(BLOCK, n_steps - step))
+    return step % BLOCK * scratch.n_groups[0] * (GROUP_PLANES * STEP_WORDS)

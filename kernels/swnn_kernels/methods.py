@@ -22,3 +22,13 @@ def is_pruned(index: InvertedIndex, method: str, n_neighbors: int, longest: int)
         few = n_neighbors * _FEW <= index.n_rows or not index.frequent.size
         return fits and few
     return fits and method == "pruned"
+
+
+def room_for(size: int, n_features: int) -> int:
+    """Length of queries to make room for where one of this size has come.
+
+    Twice as much as it needs; but room for more than the pruned kernel takes is for no kernel but
+    the reference, which is slower.
+    """
+    room = min(2 * size, n_features)
+    return min(room, LONGEST_QUERY) if size <= LONGEST_QUERY else room

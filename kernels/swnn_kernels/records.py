@@ -74,7 +74,7 @@ class Scratch(NamedTuple):
     masks: Uint8  # (STEP_ROWS / 8,): which rows of a step pass
     uppers: Float32  # (CHUNK,)
     scores: Float32  # rows, padded: only with a budget
-    groups: Float32  # an eighth as many as uppers or scores
+    maxima: Float32  # an eighth as many as uppers or scores
     histogram: Int32
     order: Int32  # pending rows in the order of completion
     rows: Int64  # pending rows

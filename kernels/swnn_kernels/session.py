@@ -8,7 +8,7 @@ import numpy as np
 
 from swnn_kernels import query
 from swnn_kernels.index import InvertedIndex
-from swnn_kernels.methods import is_pruned
+from swnn_kernels.methods import is_pruned, room_for
 from swnn_kernels.records import frozen
 from swnn_kernels.references import table
 from swnn_kernels.workspace import (
@@ -89,31 +89,29 @@ class Session:
         self._make_work(1, min(_SHORTEST_BUFFER, index.n_features))
 
     def _make_work(self, k: int, longest: int) -> None:
-        pruned = is_pruned(self._index, self._method, self._n_neighbors, longest)
-        if not pruned:
-            # A damaged index may refuse: before anything is changed. And a table does not keep
-            # what it points to.
-            self._lists = self._index.inverted
-        self._pruned = pruned
-        self._k = k
-        self._longest = longest
-        self._work = make_work(self._index, self._n_neighbors, self._labels, k, longest)
-        self._indptr = np.zeros(2, dtype=np.int64)
-        # The batch kernels read a canonical query: here it is the buffer that load_query fills.
-        self._query = frozen(self._indptr), frozen(self._work.indices), frozen(self._work.units)
-        self._work_table = table(self._work)
-        labels = table(self._labels)
+        # Whatever may fail, for lack of memory or in a damaged index, comes before any change.
+        index, labels = self._index, table(self._labels)
+        pruned = is_pruned(index, self._method, self._n_neighbors, longest)
+        work = make_work(index, self._n_neighbors, self._labels, k, longest)
+        work_table = table(work)
+        kept: Any  # a table does not keep what it points to
         if pruned:
-            self._scratch = make_scratch(self._index, longest, self._budget)
-            self._tables: tuple[Any, ...] = (
-                table(self._index.split), labels, self._dead, self._work_table,
-                table(self._scratch),
+            kept = make_scratch(index, longest, self._budget)
+            tables: tuple[Any, ...] = (
+                table(index.split), labels, self._dead, work_table, table(kept)
             )  # fmt: skip
         else:
-            self._tables = (
-                table(self._lists), self._index.row_sizes, self._index.n_rows, labels, self._dead,
-                self._work_table,
-            )  # fmt: skip
+            kept = index.inverted
+            tables = table(kept), index.row_sizes, index.n_rows, labels, self._dead, work_table
+        self._k, self._longest, self._pruned = k, longest, pruned
+        self._work, self._work_table, self._tables = work, work_table, tables
+        if pruned:
+            self._scratch = kept
+        else:
+            self._lists = kept
+        # The batch kernels read a canonical query: here it is the buffer that load_query fills.
+        self._indptr = np.zeros(2, dtype=np.int64)
+        self._query = frozen(self._indptr), frozen(work.indices), frozen(work.units)
 
     @property
     def might(self) -> int:
@@ -163,7 +161,7 @@ class Session:
         if indices.ndim != 1 or indices.shape != values.shape:
             raise ValueError("indices and values must be one-dimensional and of one length")
         if indices.size > self._longest or (wants_labels and size > self._k):
-            longest = max(self._longest, min(2 * indices.size, self._index.n_features))
+            longest = max(self._longest, room_for(indices.size, self._index.n_features))
             self._make_work(max(size if wants_labels else 1, self._k), longest)
         if indices.size > self._longest:
             raise ValueError(_FAULTS[query.BAD_IDS].format(self._index.n_features))

@@ -93,7 +93,7 @@ def make_scratch(index: InvertedIndex, longest: int, budget: int) -> Scratch:
 
     groups = groups_of(longest)
     summands = groups * GROUP_PLANES * SIGNIFICANT
-    room = summands // 6 + 64  # an eighth of them, themselves carries included
+    room = summands // 6 + 64  # carries are an eighth of the lines added, carries included
     return Scratch(
         table=np.zeros(_KEYS // 2, dtype=np.int32),
         shares=np.zeros(_KEYS, dtype=np.uint16),
@@ -123,7 +123,7 @@ def make_scratch(index: InvertedIndex, longest: int, budget: int) -> Scratch:
         masks=np.zeros(STEP_ROWS // LANES, dtype=np.uint8),
         uppers=np.zeros(CHUNK, dtype=np.float32),
         scores=np.zeros(scored, dtype=np.float32),
-        groups=np.zeros(max(CHUNK, scored) // LANES, dtype=np.float32),
+        maxima=np.zeros(max(CHUNK, scored) // LANES, dtype=np.float32),
         histogram=np.zeros(BUCKETS, dtype=np.int32),
         order=np.zeros(PENDING, dtype=np.int32),
         rows=integers(PENDING),

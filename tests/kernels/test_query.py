@@ -130,3 +130,29 @@ def test_a_session_goes_on_after_an_index_refused_a_long_query():
         with pytest.raises(ValueError, match="damaged"):
             session.predict_one(np.arange(width), np.ones(width), 2)
         assert session.predict_one([1, 3], [3.0, 4.0], 2)[0].tolist() == [4, 3_000_000]
+
+
+@pytest.mark.parametrize("failing", ["make_work", "make_scratch"])
+def test_a_session_goes_on_after_memory_was_short(monkeypatch, failing):
+    width = 3000
+    index = InvertedIndex.build(np.array([0, 2]), ONE_ROW[1], ONE_ROW[2], width)
+    session = Session(index, *LABELS, 3, 1.0, 1.0)
+    wide = np.arange(width), np.ones(width)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"swnn_kernels.session.{failing}", raise_memory_error)
+        with pytest.raises(MemoryError):
+            session.predict_one(*wide, 2)
+    for query in (([1, 3], [3.0, 4.0]), wide):
+        assert session.predict_one(*query, 2)[0].tolist() == [4, 3_000_000]
+
+
+def raise_memory_error(*_):
+    raise MemoryError
+
+
+def test_a_long_query_leaves_a_session_the_fast_kernel():
+    width = 30_000
+    index = InvertedIndex.build(np.array([0, 2]), ONE_ROW[1], ONE_ROW[2], width)
+    session = Session(index, *LABELS, 3, 1.0, 1.0)
+    session.predict_one(np.arange(15_000), np.ones(15_000), 2)
+    assert session._pruned

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from swnn_kernels import InvertedIndex
-from swnn_kernels.bitslice import PLANES, STEP_ROWS, STEP_WORDS, to_bytes, weighted_sum
+from swnn_kernels.bitslice import PLANES, STEP_ROWS, to_bytes, weighted_sum
 from swnn_kernels.cache import kernel
-from swnn_kernels.grouping import BLOCK, GROUP_PLANES, count_groups, plan_groups
+from swnn_kernels.grouping import counts_at, plan_groups
 from swnn_kernels.records import Scratch, Split
 from swnn_kernels.references import opener, table
 from swnn_kernels.workspace import make_scratch
@@ -20,9 +20,7 @@ def sum_all(split_table, scratch_table, n_features, n_steps, overlaps, weights):
     split, scratch = _open_split(split_table), _open_scratch(scratch_table)
     plan_groups(split, scratch, n_features)
     for step in range(n_steps):
-        if step % BLOCK == 0:
-            count_groups(split, scratch, step, min(BLOCK, n_steps - step))
-        at = step % BLOCK * scratch.n_groups[0] * GROUP_PLANES * STEP_WORDS
+        at = counts_at(split, scratch, step)
         weighted_sum(
             scratch.counts, scratch.count_offsets, scratch.count_starts, at, scratch.planes,
             PLANES, scratch.queue, scratch.slots,
