@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import lzma
-import zlib
 from io import BufferedIOBase, BufferedReader
 
 import numpy as np
@@ -14,6 +12,7 @@ from swnn_xp.io.errors import PathLike
 from swnn_xp.io.grammar import Rules
 from swnn_xp.io.place import Place
 from swnn_xp.io.rows import Piece, piece_of, row_at
+from swnn_xp.io.streams import DAMAGE
 
 _CHUNK = 1 << 22
 _ROWS = 1 << 15
@@ -128,7 +127,7 @@ class FastRows:
                 step = self._stream.read(min(len(ready), len(room) - count))
                 room[count : count + len(step)] = step
                 count += len(step)
-        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        except (OSError, *DAMAGE) as error:
             if not count:
                 raise
             self._damage = error

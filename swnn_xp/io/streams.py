@@ -14,6 +14,8 @@ from io import BufferedIOBase, BufferedWriter
 from swnn_xp.io.errors import FormatError, PathLike
 
 BOM = b"\xef\xbb\xbf"
+DAMAGE = gzip.BadGzipFile, EOFError, lzma.LZMAError, zlib.error
+"""What a stream of damaged compressed data raises."""
 
 
 @contextlib.contextmanager
@@ -34,7 +36,7 @@ def open_input(path: PathLike) -> Iterator[BufferedIOBase]:
                     yield stream
             else:
                 yield raw
-        except (gzip.BadGzipFile, EOFError, lzma.LZMAError, zlib.error) as error:
+        except DAMAGE as error:
             raise FormatError(path, None, f"damaged compressed data: {error}") from error
 
 
