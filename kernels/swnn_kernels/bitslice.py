@@ -91,12 +91,13 @@ def _absorb(  # type: ignore[no-untyped-def]
 
 
 @inline
-def weighted_sum(words, offsets, starts, at, planes, limit, queue, slots):  # type: ignore[no-untyped-def]
-    """Sum lines of bits with weights into counters of 512 rows.
+def weighted_sum(scratch, offsets, starts, at, limit):  # type: ignore[no-untyped-def]
+    """Sum lines of ``scratch.counts`` with weights into counters of 512 rows, ``scratch.planes``.
 
-    The lines at ``offsets[starts[p]:starts[p + 1]]`` weigh 2**p; ``limit`` planes hold the total.
-    ``queue`` takes the carries of four planes in turn, ``slots`` are words' offsets 0, 8, 16, ...
+    The lines at ``at + offsets[starts[p]:starts[p + 1]]`` weigh 2**p; ``limit`` planes hold the
+    total. ``queue`` takes the carries of four planes in turn.
     """
+    queue, slots, planes = scratch.queue, scratch.slots, scratch.planes
     room = slots.size * STEP_WORDS
     zero = splat_words(np.uint64(0))
     one = zero
@@ -121,7 +122,7 @@ def weighted_sum(words, offsets, starts, at, planes, limit, queue, slots):  # ty
             end3,
         )
         one, two, four, end1, end3 = _absorb(
-            words, offsets, starts[p], starts[p + 1], at, one, two, four, queue, end1, end3
+            scratch.counts, offsets, starts[p], starts[p + 1], at, one, two, four, queue, end1, end3
         )
         store_words(planes, p * STEP_WORDS, one)
         one, two, four = two, four, zero

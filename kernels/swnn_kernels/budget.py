@@ -83,10 +83,7 @@ def _score_rows(split, work, scratch, step_size, dead):  # type: ignore[no-untyp
     """Write a bound of every row's dot over lists and heaviest features to ``scores``."""
     for step in range(scratch.scores.size // STEP_ROWS):
         word = counts_at(split, scratch, step)
-        weighted_sum(
-            scratch.counts, scratch.weight_offsets, scratch.weight_starts, word, scratch.planes, 8,
-            scratch.queue, scratch.slots,
-        )  # fmt: skip
+        weighted_sum(scratch, scratch.weight_offsets, scratch.weight_starts, word, 8)
         to_bytes(scratch.planes, 0, scratch.sums, 0)
         for at in range(0, STEP_ROWS, LANES):
             row = step * STEP_ROWS + at

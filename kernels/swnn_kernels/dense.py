@@ -55,17 +55,11 @@ def _sum_step(split, scratch, step, at, count_planes, weight_planes):  # type: i
     """Overlaps, where any planes are for them, and weights of a step's 512 rows, as bytes."""
     word = counts_at(split, scratch, step)
     if count_planes > 0:
-        weighted_sum(
-            scratch.counts, scratch.count_offsets, scratch.count_starts, word, scratch.planes,
-            count_planes, scratch.queue, scratch.slots,
-        )  # fmt: skip
+        weighted_sum(scratch, scratch.count_offsets, scratch.count_starts, word, count_planes)
         to_bytes(scratch.planes, 0, scratch.sums, at)
         if count_planes > 8:
             to_bytes(scratch.planes, 8, scratch.sums, CHUNK + at)
-    weighted_sum(
-        scratch.counts, scratch.weight_offsets, scratch.weight_starts, word, scratch.planes,
-        weight_planes, scratch.queue, scratch.slots,
-    )  # fmt: skip
+    weighted_sum(scratch, scratch.weight_offsets, scratch.weight_starts, word, weight_planes)
     to_bytes(scratch.planes, 0, scratch.sums, 2 * CHUNK + at)
     to_bytes(scratch.planes, 8, scratch.sums, 3 * CHUNK + at)
 

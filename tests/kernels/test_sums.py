@@ -5,13 +5,20 @@ import pytest
 
 from swnn_kernels import InvertedIndex
 from swnn_kernels.bitslice import PLANES, STEP_ROWS, to_bytes, weighted_sum
-from swnn_kernels.cache import kernel
+from swnn_kernels.cache import inline, kernel
 from swnn_kernels.grouping import counts_at, plan_groups
 from swnn_kernels.records import Scratch, Split
 from swnn_kernels.references import opener, table
 from swnn_kernels.workspace import make_scratch
 
 _open_split, _open_scratch = opener(Split), opener(Scratch)
+
+
+@inline
+def put_bytes(scratch, sums, step):
+    """Low and high bytes of the counters of a step."""
+    to_bytes(scratch.planes, 0, sums[0], step * STEP_ROWS)
+    to_bytes(scratch.planes, 8, sums[1], step * STEP_ROWS)
 
 
 @kernel
@@ -21,18 +28,10 @@ def sum_all(split_table, scratch_table, n_features, n_steps, overlaps, weights):
     plan_groups(split, scratch, n_features)
     for step in range(n_steps):
         at = counts_at(split, scratch, step)
-        weighted_sum(
-            scratch.counts, scratch.count_offsets, scratch.count_starts, at, scratch.planes,
-            PLANES, scratch.queue, scratch.slots,
-        )  # fmt: skip
-        to_bytes(scratch.planes, 0, overlaps[0], step * STEP_ROWS)
-        to_bytes(scratch.planes, 8, overlaps[1], step * STEP_ROWS)
-        weighted_sum(
-            scratch.counts, scratch.weight_offsets, scratch.weight_starts, at, scratch.planes,
-            PLANES, scratch.queue, scratch.slots,
-        )  # fmt: skip
-        to_bytes(scratch.planes, 0, weights[0], step * STEP_ROWS)
-        to_bytes(scratch.planes, 8, weights[1], step * STEP_ROWS)
+        weighted_sum(scratch, scratch.count_offsets, scratch.count_starts, at, PLANES)
+        put_bytes(scratch, overlaps, step)
+        weighted_sum(scratch, scratch.weight_offsets, scratch.weight_starts, at, PLANES)
+        put_bytes(scratch, weights, step)
 
 
 def levels_index(rng, n_rows, n_features):
