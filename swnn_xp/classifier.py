@@ -17,17 +17,18 @@ from swnn_xp._checks import (
     check_width,
 )
 from swnn_xp._estimator import Estimator, NotFittedError
-from swnn_xp._names import known_names, label_id, more_row_names
-from swnn_xp._sparse import label_rows
-from swnn_xp._types import LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends import Index, resolve
-from swnn_xp.backends._kinds import host_matrix
-from swnn_xp.explain import Explanation, explain_label
-from swnn_xp.live import Model, append, compact, remove
-from swnn_xp.vote import Votes, above_half, ones, scores, shares
+from swnn_xp.model.explain import Explanation, explain_label
+from swnn_xp.model.model import Model, append, compact, remove
+from swnn_xp.model.names import known_names, label_id, more_row_names
+from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.rows.canonical import label_rows
+from swnn_xp.rows.input_kind import host_matrix
+from swnn_xp.rows.records import LabelRows, QuantisedRows
+from swnn_xp.vote.votes import Votes, above_half, ones, scores, shares
 
 if TYPE_CHECKING:
-    from swnn_xp.session import Session
+    from swnn_xp.model.session import Session
 
 GIGABYTE = 10**9
 
@@ -290,7 +291,7 @@ class SWNNClassifier(Estimator):
         >>> labels.tolist()
         [0]
         """
-        from swnn_xp.session import Session
+        from swnn_xp.model.session import Session
 
         self._check_fitted()
         self._check_params()
@@ -320,7 +321,7 @@ class SWNNClassifier(Estimator):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a folder (arrays and a manifest, no pickle)."""
-        from swnn_xp.model_io import save_model
+        from swnn_xp.model.files import save_model
 
         self._check_fitted()
         save_model(self, path)
@@ -341,11 +342,11 @@ class SWNNClassifier(Estimator):
         **params
             Parameters that replace the saved ones, such as ``n_neighbors`` or ``backend``.
         """
-        from swnn_xp.model_io import load_model
+        from swnn_xp.model.files import load_model
 
         return load_model(cls, path, mmap=mmap, verify=verify, **params)
 
-    def _queries(self, X: Any) -> UnitRows:
+    def _queries(self, X: Any) -> QuantisedRows:
         rows = self.index_.queries(X)
         check_width(rows.n_features, self.n_features_in_)
         return rows._replace(n_features=self.n_features_in_)
@@ -383,7 +384,9 @@ class SWNNClassifier(Estimator):
             raise NotFittedError("this SWNNClassifier is not fitted yet; call fit(X, Y) first")
 
 
-def _training_rows(kind: type[Index], X: Any, Y: Any, device: Any) -> tuple[UnitRows, LabelRows]:
+def _training_rows(
+    kind: type[Index], X: Any, Y: Any, device: Any
+) -> tuple[QuantisedRows, LabelRows]:
     rows, labels = kind.prepare(X, "X", device), label_rows(host_matrix(Y), "Y")
     if rows.n_rows != labels.n_rows:
         raise ValueError(f"X has {rows.n_rows} rows but Y has {labels.n_rows}")

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swnn_xp._checks import check_count, check_exponent
-from swnn_xp._sparse import label_rows
-from swnn_xp._types import LabelRows
+from swnn_xp.rows.canonical import label_rows
+from swnn_xp.rows.records import LabelRows
 
 __all__ = [
     "coverage_at_k",

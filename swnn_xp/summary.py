@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swnn_xp._sparse import canonical_rows, label_rows
+from swnn_xp.rows.canonical import canonical_rows, label_rows
 
 
 class FiveNumbers(NamedTuple):

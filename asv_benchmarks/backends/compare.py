@@ -16,10 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier, read_xmc
-from swnn_xp._sparse import canonical_rows
-from swnn_xp._types import UnitRows
 from swnn_xp.backends import BACKENDS, Backend
-from swnn_xp.fixed_point import unit_rows
+from swnn_xp.rows.canonical import canonical_rows
+from swnn_xp.rows.quantise import quantise_rows
+from swnn_xp.rows.records import QuantisedRows
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "eurlex57k"
 NEIGHBOURS, QUERIES, FEW_QUERIES, TURNS = 25, 256, 8, 3
@@ -72,13 +72,13 @@ def measure(search: Callable[[Any], Any], queries: Any) -> float:
 
 def plain_search(X: Any) -> Callable[[Any], Any]:
     """The search as one would write it: matmul for dots, matmul for overlaps, argpartition."""
-    rows, ones = matrices(unit_rows(canonical_rows(X)))
+    rows, ones = matrices(quantise_rows(canonical_rows(X)))
     rows_t, ones_t, sizes = rows.T.tocsr(), ones.T.tocsr(), np.diff(rows.indptr)
 
     def search(Q: Any) -> Any:
         found = []
         for start in range(0, Q.shape[0], 64):
-            units, there = matrices(unit_rows(canonical_rows(Q[start : start + 64])))
+            units, there = matrices(quantise_rows(canonical_rows(Q[start : start + 64])))
             dots, overlaps = (units @ rows_t).toarray(), (there @ ones_t).toarray()
             union = np.diff(units.indptr)[:, None] + sizes - overlaps
             sims = dots * 2.0**-46 * (overlaps / np.maximum(union, 1))
@@ -90,9 +90,9 @@ def plain_search(X: Any) -> Callable[[Any], Any]:
     return search
 
 
-def matrices(rows: UnitRows) -> tuple[sp.csr_array, sp.csr_array]:
+def matrices(rows: QuantisedRows) -> tuple[sp.csr_array, sp.csr_array]:
     shape, indptr = (rows.n_rows, rows.n_features), rows.indptr.astype(np.int32)
-    units = sp.csr_array((rows.units.astype(np.float64), rows.indices, indptr), shape)
+    units = sp.csr_array((rows.quantised.astype(np.float64), rows.indices, indptr), shape)
     return units, sp.csr_array((np.ones_like(units.data), rows.indices, indptr), shape)
 
 

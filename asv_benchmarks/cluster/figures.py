@@ -13,11 +13,11 @@ from pathlib import Path
 from scipy.sparse import csr_array
 
 from swnn_xp import SWNNClassifier, read_xmc
-from swnn_xp._types import Neighbours
 from swnn_xp.distributed import ShardedClassifier, connect
 from swnn_xp.distributed.shards import MatrixShard, make_shard
 from swnn_xp.distributed.tasks import labels_of_winners, search_shard, vote_of_winners
-from swnn_xp.search import merge
+from swnn_xp.results import Neighbours
+from swnn_xp.search.top_rows import merge
 
 BLOCK = 1024
 ALPHA, K, BUDGET = 1.0, 5, 10**9

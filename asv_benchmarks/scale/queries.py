@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from swnn_xp import SWNNClassifier
-from swnn_xp.latency import latencies
+from swnn_xp.diagnostics.latency import latencies
 
 
 def measure_queries(clf: SWNNClassifier, rows: Any) -> dict[str, float]:

@@ -9,9 +9,9 @@ from matplotlib import pyplot as plt
 from style import BLUE, GREEN, GREY, ORANGE, RED, save
 
 from swnn_xp import SWNNClassifier, datasets
-from swnn_xp._types import Neighbours
 from swnn_xp.metrics import precision_at_k
-from swnn_xp.vote import rank, vote
+from swnn_xp.results import Neighbours
+from swnn_xp.vote.votes import rank, vote
 
 SIZES = (1, 2, 4, 8, 15, 25, 50, 75, 100)
 PAIRS = {

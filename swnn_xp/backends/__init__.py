@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from swnn_xp.backends._base import Index
-from swnn_xp.backends._kinds import kind_of
+from swnn_xp.rows.input_kind import kind_of
 
 __all__ = ["BACKENDS", "Backend", "Index", "get_backend", "resolve"]
 
@@ -30,7 +30,7 @@ class Backend:
     devices : tuple of str
         Kinds of devices it runs on.
     accepts : tuple of str
-        Kinds of input it takes as they are, named as `swnn_xp.backends._kinds.kind_of` does.
+        Kinds of input it takes as they are, named as `swnn_xp.rows.input_kind.kind_of` does.
         Results are of the kind that came in.
     reference : bool
         Made to be read and compared with, not to be fast: benchmarks give it fewer queries.

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import array_namespace
 
-from swnn_xp._sparse import canonical_rows, to_csr
-from swnn_xp._types import Array, LabelRows, Neighbours, Ranking, UnitRows
-from swnn_xp.backends._kinds import kind_of
-from swnn_xp.backends._opened import opened_rows
-from swnn_xp.fixed_point import unit_rows
-from swnn_xp.vote import Votes, join_votes, rank, vote
+from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.rows.canonical import canonical_rows, to_csr
+from swnn_xp.rows.input_kind import kind_of
+from swnn_xp.rows.quantise import quantise_rows
+from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
+from swnn_xp.rows.untrusted import opened_rows
+from swnn_xp.vote.votes import Votes, join_votes, rank, vote
 
 _BALLOT_BYTES = 120  # temporaries of `vote` and `rank` for one (neighbour, label) pair
 
@@ -44,7 +45,7 @@ class Index(ABC):
         return None
 
     @classmethod
-    def prepare(cls, X: Any, name: str, device: Any = None) -> UnitRows:
+    def prepare(cls, X: Any, name: str, device: Any = None) -> QuantisedRows:
         """Turn a matrix into canonical unit rows, where the backend works."""
         if device not in (None, "cpu"):
             raise ValueError(f"backend {cls.backend!r} runs on the CPU, not on device {device!r}")
@@ -53,16 +54,16 @@ class Index(ABC):
                 f"{name} is a {kind} array and backend {cls.backend!r} takes NumPy and SciPy; "
                 f"backend={kind!r} takes it as it is"
             )
-        return unit_rows(canonical_rows(X, name))
+        return quantise_rows(canonical_rows(X, name))
 
     @classmethod
     @abstractmethod
     def build(
-        cls, rows: UnitRows, *, memory_budget: int, n_jobs: int = 1, device: Any = None
+        cls, rows: QuantisedRows, *, memory_budget: int, n_jobs: int = 1, device: Any = None
     ) -> Index:
         """Prepare an index over rows that are on the host or where `prepare` has put them."""
 
-    def rebuild(self, rows: UnitRows, **options: Any) -> Index:
+    def rebuild(self, rows: QuantisedRows, **options: Any) -> Index:
         """Make an index of the same kind over rows from the host, where this one is."""
         return self.build(rows, **options)
 
@@ -78,12 +79,12 @@ class Index(ABC):
 
     @abstractmethod
     def search(
-        self, queries: UnitRows, n_neighbors: int, beta: float, dead: Array | None = None
+        self, queries: QuantisedRows, n_neighbors: int, beta: float, removed: Array | None = None
     ) -> Neighbours:
-        """Find the best rows of each query, never one that is marked in ``dead``."""
+        """Find the best rows of each query, never one that is marked in ``removed``."""
 
     @abstractmethod
-    def rows(self) -> UnitRows:
+    def rows(self) -> QuantisedRows:
         """Return the rows that the index was built from, on the host."""
 
     @abstractmethod
@@ -107,7 +108,7 @@ class Index(ABC):
         """Raise ValueError unless all arrays fit together."""
         opened_rows(self.rows()._asdict(), self.n_features)
 
-    def queries(self, X: Any) -> UnitRows:
+    def queries(self, X: Any) -> QuantisedRows:
         """Turn a matrix of queries into canonical unit rows, where the index is."""
         return self.prepare(X, "X")
 
@@ -128,40 +129,40 @@ class Index(ABC):
         return to_csr(indptr, columns, values, (int(indptr.shape[0]) - 1, width))
 
     def shared(self, row: int, features: Any) -> tuple[Any, Any]:
-        """Tell which of the (ascending) features the row has: their positions, the row's units."""
+        """Find which of the ascending features the row has: positions and quantised values."""
         rows = self.rows()
         start, stop = int(rows.indptr[row]), int(rows.indptr[row + 1])
         _, positions, at = np.intersect1d(
             features, rows.indices[start:stop], assume_unique=True, return_indices=True
         )
-        return positions, rows.units[start:stop][at]
+        return positions, rows.quantised[start:stop][at]
 
     def vote(
         self,
-        queries: UnitRows,
+        queries: QuantisedRows,
         labels: LabelRows,
         n_neighbors: int,
         alpha: float,
         beta: float,
-        dead: Array | None = None,
+        removed: Array | None = None,
     ) -> Votes:
         """Find neighbours and let them vote: every label with a vote."""
-        found, labels = self.search(queries, n_neighbors, beta, dead), self.place(labels)
+        found, labels = self.search(queries, n_neighbors, beta, removed), self.place(labels)
         blocks = vote_blocks(found, labels, self.memory_budget)
         return join_votes([vote(part, labels, alpha) for part in blocks])
 
     def rank(
         self,
-        queries: UnitRows,
+        queries: QuantisedRows,
         labels: LabelRows,
         n_neighbors: int,
         alpha: float,
         beta: float,
         k: int,
-        dead: Array | None = None,
+        removed: Array | None = None,
     ) -> Ranking:
         """Find neighbours and let them vote: the best labels of each query."""
-        return self.rank_found(self.search(queries, n_neighbors, beta, dead), labels, alpha, k)
+        return self.rank_found(self.search(queries, n_neighbors, beta, removed), labels, alpha, k)
 
     def rank_found(self, found: Neighbours, labels: LabelRows, alpha: float, k: int) -> Ranking:
         """Let neighbours vote that were found before: the best labels of each query."""

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import cupy
 
 from swnn_kernels.cuda import OPTIONS, source
-from swnn_xp._types import Array, LabelRows, Neighbours, Ranking, UnitRows
+from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
 
 _THREADS = 256
 _LIST_BLOCKS = 4  # blocks that share one inverted list, so that a long one does not hold up all
@@ -19,23 +20,23 @@ _TILE = 8192  # rows of which one block chooses the best
 
 
 class InvertedLists(NamedTuple):
-    """For each feature the rows that have it, ascending, and their units."""
+    """For each feature the rows that have it, ascending, and their quantised."""
 
     starts: Array  # int64, (n_features + 1,)
     rows: Array  # int32
-    units: Array  # int32
+    quantised: Array  # int32
 
     @classmethod
-    def of(cls, rows: UnitRows) -> InvertedLists:
+    def of(cls, rows: QuantisedRows) -> InvertedLists:
         """Transpose rows."""
         order = cupy.argsort(rows.indices, kind="stable")
         features = cupy.arange(rows.n_features + 1, dtype=cupy.int32)
         starts = cupy.searchsorted(rows.indices[order], features).astype(cupy.int64)
         number = cupy.arange(rows.n_rows, dtype=cupy.int32)
         at_row = cupy.repeat(number, rows.indptr[1:] - rows.indptr[:-1])
-        return cls(starts, at_row[order], rows.units[order])
+        return cls(starts, at_row[order], rows.quantised[order])
 
-    def transposed(self, n_rows: int) -> UnitRows:
+    def transposed(self, n_rows: int) -> QuantisedRows:
         """Make the rows again."""
         order = cupy.argsort(self.rows, kind="stable")
         numbers = cupy.arange(n_rows + 1, dtype=cupy.int32)
@@ -43,16 +44,16 @@ class InvertedLists(NamedTuple):
         n_features = int(self.starts.shape[0]) - 1
         feature = cupy.arange(n_features, dtype=cupy.int32)
         features = cupy.repeat(feature, self.starts[1:] - self.starts[:-1])
-        return UnitRows(indptr, features[order], self.units[order], n_features)
+        return QuantisedRows(indptr, features[order], self.quantised[order], n_features)
 
 
 def search(
     lists: InvertedLists,
     row_sizes: Array,
-    queries: UnitRows,
+    queries: QuantisedRows,
     n_neighbors: int,
     beta: float,
-    dead: Array | None,
+    removed: Array | None,
 ) -> Neighbours:
     """Find the best rows of some queries; see `search_bytes` for how many fit the memory."""
     n_queries, n_rows = queries.n_rows, int(row_sizes.shape[0])
@@ -67,7 +68,7 @@ def search(
     places = min(n_neighbors, _TILE)
     keys = cupy.empty((n_queries, tiles, places), dtype=cupy.uint64)
     rows = cupy.empty((n_queries, tiles, places), dtype=cupy.int32)
-    gone = 0 if dead is None else dead.view(cupy.uint8)
+    gone = 0 if removed is None else removed.view(cupy.uint8)
     _launch(
         "select", "select_tiles", (tiles, n_queries),
         sums, row_sizes, queries.indptr, gone, cupy.int32(n_rows), cupy.int32(_TILE),

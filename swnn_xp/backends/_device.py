@@ -14,16 +14,17 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from array_api_compat import array_namespace
 
-from swnn_xp._sparse import canonical_rows, to_csr
-from swnn_xp._types import Array, LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends._base import Index, join_rankings
-from swnn_xp.backends._device_rows import Entries, device_rows
-from swnn_xp.backends._kinds import host_array, host_rows, is_host, kind_of, mapped_rows
-from swnn_xp.backends._opened import opened_rows
-from swnn_xp.fixed_point import unit_rows
-from swnn_xp.search import merge, missing, shifted, top_rows
-from swnn_xp.similarity import similarity
-from swnn_xp.vote import Votes, join_votes
+from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.rows.canonical import canonical_rows, to_csr
+from swnn_xp.rows.input_kind import host_array, host_rows, is_host, kind_of, mapped_rows
+from swnn_xp.rows.on_device import Entries, device_rows
+from swnn_xp.rows.quantise import quantise_rows
+from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
+from swnn_xp.rows.untrusted import opened_rows
+from swnn_xp.search.similarity import similarity
+from swnn_xp.search.top_rows import merge, missing, shifted, top_rows
+from swnn_xp.vote.votes import Votes, join_votes
 
 Part = TypeVar("Part")
 
@@ -33,10 +34,10 @@ class DeviceIndex(Index):
 
     out_of_memory: ClassVar[tuple[type[Exception], ...]] = (MemoryError,)
 
-    def __init__(self, rows: UnitRows, memory_budget: int, device: Any) -> None:
+    def __init__(self, rows: QuantisedRows, memory_budget: int, device: Any) -> None:
         self.memory_budget = memory_budget
         self.device = device
-        self.xp = array_namespace(rows.units)
+        self.xp = array_namespace(rows.quantised)
         self._shape = rows.n_rows, rows.n_features
         self._placed: tuple[LabelRows, LabelRows] | None = None
         with self.on(device):
@@ -64,11 +65,11 @@ class DeviceIndex(Index):
         """Device that the user's word for it names; None means the library's default."""
 
     @abstractmethod
-    def _keep(self, rows: UnitRows) -> None:
+    def _keep(self, rows: QuantisedRows) -> None:
         """Derive from the rows what `_search_block` and `_device_rows` need."""
 
     @abstractmethod
-    def _device_rows(self) -> UnitRows:
+    def _device_rows(self) -> QuantisedRows:
         """Return the rows, still on the device."""
 
     @abstractmethod
@@ -77,7 +78,7 @@ class DeviceIndex(Index):
 
     @abstractmethod
     def _search_block(
-        self, block: UnitRows, n_neighbors: int, beta: float, dead: Array | None
+        self, block: QuantisedRows, n_neighbors: int, beta: float, removed: Array | None
     ) -> Neighbours:
         """Find the best rows of a block of queries."""
 
@@ -104,10 +105,10 @@ class DeviceIndex(Index):
         return kind_of(X) == cls.backend
 
     @classmethod
-    def prepare(cls, X: Any, name: str, device: Any = None) -> UnitRows:
+    def prepare(cls, X: Any, name: str, device: Any = None) -> QuantisedRows:
         """Turn a matrix into canonical unit rows on the device; on its own, if it is on one."""
         if is_host(X):
-            rows = unit_rows(canonical_rows(X, name))
+            rows = quantise_rows(canonical_rows(X, name))
             return cls._uploaded(rows, cls.find_device(device))
         if not cls.accepts(X):
             raise ValueError(f"{name}: backend {cls.backend!r} does not take a {type(X).__name__}")
@@ -117,22 +118,22 @@ class DeviceIndex(Index):
         with cls.on(found):
             return device_rows(cls.entries(X, name), name)
 
-    def queries(self, X: Any) -> UnitRows:
+    def queries(self, X: Any) -> QuantisedRows:
         """Turn a matrix of queries into canonical unit rows on the index's device."""
         if is_host(X):
-            return mapped_rows(self.upload, unit_rows(canonical_rows(X, "X")))
+            return mapped_rows(self.upload, quantise_rows(canonical_rows(X, "X")))
         return self.prepare(X, "X", self.device)
 
     @classmethod
     def build(
-        cls, rows: UnitRows, *, memory_budget: int, n_jobs: int = 1, device: Any = None
+        cls, rows: QuantisedRows, *, memory_budget: int, n_jobs: int = 1, device: Any = None
     ) -> Self:
         """Prepare an index over rows on the host or on the device."""
-        if is_host(rows.units):
+        if is_host(rows.quantised):
             rows = cls._uploaded(rows, cls.find_device(device))
-        return cls(rows, memory_budget, cls.device_of(rows.units))
+        return cls(rows, memory_budget, cls.device_of(rows.quantised))
 
-    def rebuild(self, rows: UnitRows, **options: Any) -> Self:
+    def rebuild(self, rows: QuantisedRows, **options: Any) -> Self:
         """Make an index of the same kind over rows from the host, on the same device."""
         return self.build(mapped_rows(self.upload, rows), **options)
 
@@ -165,14 +166,14 @@ class DeviceIndex(Index):
         """Number of features."""
         return self._shape[1]
 
-    def rows(self) -> UnitRows:
+    def rows(self) -> QuantisedRows:
         """Copy the rows to the host."""
         with self.on(self.device):
             return host_rows(self._device_rows())
 
     def arrays(self) -> dict[str, Any]:
         """Copy the arrays of the rows to the host: all else is derived from them."""
-        return dict(zip(("indptr", "indices", "units"), self.rows()[:3], strict=True))
+        return dict(zip(("indptr", "indices", "quantised"), self.rows()[:3], strict=True))
 
     def upload(self, array: Any) -> Array:
         """Copy an array from the host to the index's device."""
@@ -204,10 +205,10 @@ class DeviceIndex(Index):
             return self._sparse(indptr, columns, values, shape)
 
     def search(
-        self, queries: UnitRows, n_neighbors: int, beta: float, dead: Array | None = None
+        self, queries: QuantisedRows, n_neighbors: int, beta: float, removed: Array | None = None
     ) -> Neighbours:
-        """Find the best rows of each query, never one that is marked in ``dead``."""
-        gone = None if dead is None else self.upload(dead)
+        """Find the best rows of each query, never one that is marked in ``removed``."""
+        gone = None if removed is None else self.upload(removed)
 
         def find(start: int, stop: int) -> Neighbours:
             block = device_slice(queries, start, stop)
@@ -220,7 +221,7 @@ class DeviceIndex(Index):
             ids, sims = (self.xp.concat(arrays) for arrays in zip(*parts, strict=True))
             return Neighbours(ids, sims)
 
-    def vote(self, queries: UnitRows, *args: Any, **kwargs: Any) -> Votes:
+    def vote(self, queries: QuantisedRows, *args: Any, **kwargs: Any) -> Votes:
         """Find neighbours and let them vote: every label with a vote."""
 
         def count(start: int, stop: int) -> Votes:
@@ -229,7 +230,7 @@ class DeviceIndex(Index):
         with self.on(self.device):
             return join_votes(self._in_blocks(queries.n_rows, queries.n_rows, count))
 
-    def rank(self, queries: UnitRows, *args: Any, **kwargs: Any) -> Ranking:
+    def rank(self, queries: QuantisedRows, *args: Any, **kwargs: Any) -> Ranking:
         """Find neighbours and let them vote: the best labels of each query."""
 
         def best(start: int, stop: int) -> Ranking:
@@ -256,7 +257,7 @@ class DeviceIndex(Index):
         return parts
 
     @classmethod
-    def _uploaded(cls, rows: UnitRows, device: Any) -> UnitRows:
+    def _uploaded(cls, rows: QuantisedRows, device: Any) -> QuantisedRows:
         with cls.on(device):
             return mapped_rows(lambda array: cls.asarray(array, device), rows)
 
@@ -267,7 +268,7 @@ class DeviceIndex(Index):
         query_sizes: Array,
         n_neighbors: int,
         beta: float,
-        dead: Array | None,
+        removed: Array | None,
     ) -> Neighbours:
         """Search shard after shard; `products` gives dots and overlaps (queries, rows)."""
         xp = self.xp
@@ -276,17 +277,19 @@ class DeviceIndex(Index):
             dots, overlaps = products(shard)
             row_sizes = self._sizes[None, first:last]
             sims = similarity(dots, overlaps, query_sizes[:, None], row_sizes, beta)
-            if dead is not None:
-                sims = xp.where(dead[None, first:last], xp.zeros_like(sims), sims)
+            if removed is not None:
+                sims = xp.where(removed[None, first:last], xp.zeros_like(sims), sims)
             best = top_rows(sims, n_neighbors, self._kth_largest)
             found = merge(found, shifted(best, first), n_neighbors)
         return found
 
 
-def device_slice(rows: UnitRows, first: int, last: int) -> UnitRows:
+def device_slice(rows: QuantisedRows, first: int, last: int) -> QuantisedRows:
     """Rows ``first`` to ``last`` (exclusive)."""
     if (first, last) == (0, rows.n_rows):
         return rows
     start, stop = int(rows.indptr[first]), int(rows.indptr[last])
     indptr = rows.indptr[first : last + 1] - start
-    return UnitRows(indptr, rows.indices[start:stop], rows.units[start:stop], rows.n_features)
+    return QuantisedRows(
+        indptr, rows.indices[start:stop], rows.quantised[start:stop], rows.n_features
+    )

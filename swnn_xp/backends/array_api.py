@@ -2,8 +2,9 @@
 
 The standard has no sparse matrices and no scatter, but it has `take` and running sums, and CSR rows
 are runs. A query becomes a dense vector; taken at every stored feature of the training rows and
-multiplied with their units, it gives the terms of all dot products, row after row. Differences of
-their running sum are the dot products. In int64 this is exact, even where the running sum wraps.
+multiplied with their quantised values, it gives the terms of all dot products, row after row.
+Differences of their running sum are the dot products. In int64 this is exact, even where the
+running sum wraps.
 
 This is the reference for other backends, not a fast path: each query passes over all training
 entries. An expansion of only the shared features would touch fewer, but has to sort them by row.
@@ -16,11 +17,12 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
-from swnn_xp._types import Array, Neighbours, UnitRows
 from swnn_xp.backends._device import DeviceIndex, device_slice
-from swnn_xp.backends._device_rows import Entries, dense_entries
-from swnn_xp.backends._kinds import is_host
-from swnn_xp.backends._shards import queries_that_fit, shard_runs
+from swnn_xp.backends._memory import queries_that_fit, shard_runs
+from swnn_xp.results import Neighbours
+from swnn_xp.rows.input_kind import is_host
+from swnn_xp.rows.on_device import Entries, dense_entries
+from swnn_xp.rows.records import Array, QuantisedRows
 
 _ENTRY_BYTES = 40  # temporaries of one (query, stored entry): taken, multiplied, running sum
 _FEATURE_BYTES = 48  # temporaries of one (query, feature) of the dense block
@@ -44,7 +46,7 @@ class ArrayApiIndex(DeviceIndex):
         return self.xp.asarray(given, dtype=dtype, device=self.device)
 
     @classmethod
-    def prepare(cls, X: Any, name: str, device: Any = None) -> UnitRows:
+    def prepare(cls, X: Any, name: str, device: Any = None) -> QuantisedRows:
         """Turn a matrix into canonical unit rows where it is."""
         if is_host(X) and device not in (None, "cpu"):
             raise ValueError(f"{name} is on the host: bring it to device {device} first")
@@ -71,20 +73,20 @@ class ArrayApiIndex(DeviceIndex):
         """Take the device as it is: only its namespace knows what it means."""
         return device
 
-    def queries(self, X: Any) -> UnitRows:
+    def queries(self, X: Any) -> QuantisedRows:
         """Turn queries into unit rows; they must be of the index's namespace or from the host."""
         rows = super().queries(X)
-        if array_namespace(rows.units) is not self.xp:
-            ours, theirs = self.xp.__name__, array_namespace(rows.units).__name__
+        if array_namespace(rows.quantised) is not self.xp:
+            ours, theirs = self.xp.__name__, array_namespace(rows.quantised).__name__
             raise ValueError(f"X is of namespace {theirs}, but the model was fitted on {ours}")
         return rows
 
-    def _keep(self, rows: UnitRows) -> None:
+    def _keep(self, rows: QuantisedRows) -> None:
         self._rows = rows
         runs = shard_runs(rows.indptr, _ENTRY_BYTES, self.memory_budget)
         self._shards = [(first, last, device_slice(rows, first, last)) for first, last in runs]
 
-    def _device_rows(self) -> UnitRows:
+    def _device_rows(self) -> QuantisedRows:
         return self._rows
 
     def _block_size(self, n_neighbors: int) -> int:
@@ -93,29 +95,29 @@ class ArrayApiIndex(DeviceIndex):
         return queries_that_fit(self._rows.indptr, runs, _ENTRY_BYTES, dense, self.memory_budget)
 
     def _search_block(
-        self, block: UnitRows, n_neighbors: int, beta: float, dead: Array | None
+        self, block: QuantisedRows, n_neighbors: int, beta: float, removed: Array | None
     ) -> Neighbours:
         xp = self.xp
-        units, ones = self._dense(block)
+        quantised, ones = self._dense(block)
 
-        def products(shard: UnitRows) -> tuple[Array, Array]:
+        def products(shard: QuantisedRows) -> tuple[Array, Array]:
             features = xp.astype(shard.indices, xp.int64)
-            dots = _row_sums(xp.take(units, features, axis=1) * shard.units[None, :], shard)
+            dots = _row_sums(xp.take(quantised, features, axis=1) * shard.quantised[None, :], shard)
             overlaps = dots  # not looked at when beta is 0
             if beta:
                 overlaps = _row_sums(xp.take(ones, features, axis=1), shard)
             return dots, overlaps
 
         sizes = xp.astype(block.indptr[1:] - block.indptr[:-1], xp.float64)
-        return self._best_of_shards(self._shards, products, sizes, n_neighbors, beta, dead)
+        return self._best_of_shards(self._shards, products, sizes, n_neighbors, beta, removed)
 
-    def _dense(self, block: UnitRows) -> tuple[Array, Array]:
+    def _dense(self, block: QuantisedRows) -> tuple[Array, Array]:
         """Units of each query by feature, and ones where it has the feature; int64."""
         xp, shape = self.xp, (block.n_rows, block.n_features)
-        units = xp.astype(block.units, xp.int64)
+        quantised = xp.astype(block.quantised, xp.int64)
         return (
-            self._spread(block.indptr, block.indices, units, shape),
-            self._spread(block.indptr, block.indices, xp.ones_like(units), shape),
+            self._spread(block.indptr, block.indices, quantised, shape),
+            self._spread(block.indptr, block.indices, xp.ones_like(quantised), shape),
         )
 
     def _sparse(self, indptr: Array, columns: Array, values: Array, shape: tuple[int, int]) -> Any:
@@ -140,7 +142,7 @@ class ArrayApiIndex(DeviceIndex):
         return xp.reshape(xp.where(there, taken, xp.zeros_like(taken)), shape)
 
 
-def _row_sums(terms: Array, rows: UnitRows) -> Array:
+def _row_sums(terms: Array, rows: QuantisedRows) -> Array:
     """Sums of each row's run of terms (queries, entries), as float64 (queries, rows)."""
     xp = array_namespace(terms)
     running = xp.cumulative_sum(terms, axis=1, dtype=xp.int64, include_initial=True)

@@ -14,11 +14,12 @@ import cupy
 import cupyx.scipy.sparse as cusp
 from cupy.cuda.memory import OutOfMemoryError
 
-from swnn_xp._types import Array, LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends import _cuda_kernels as kernels
 from swnn_xp.backends._base import join_rankings, most_labels
-from swnn_xp.backends._device_rows import Entries, compressed_entries, dense_entries
 from swnn_xp.backends._products import ProductIndex
+from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.rows.on_device import Entries, compressed_entries, dense_entries
+from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
 
 _IN_FLIGHT = 8  # queries whose sums lie in the L2 cache together
 _ENTRY_BYTES = 40  # inverted lists and what it takes to make them, per stored entry
@@ -83,7 +84,7 @@ class CupyIndex(ProductIndex):
         """Give the memory pool's unused blocks back to the device."""
         cupy.get_default_memory_pool().free_all_blocks()
 
-    def _keep(self, rows: UnitRows) -> None:
+    def _keep(self, rows: QuantisedRows) -> None:
         self._lists: kernels.InvertedLists | None = None
         if self._kernels_fit(rows):
             with contextlib.suppress(OutOfMemoryError):
@@ -91,13 +92,13 @@ class CupyIndex(ProductIndex):
         if self._lists is None:
             super()._keep(rows)
 
-    def _kernels_fit(self, rows: UnitRows) -> bool:
+    def _kernels_fit(self, rows: QuantisedRows) -> bool:
         """Tell whether there is room for inverted lists and no row is too long for packed sums."""
         room = _ENTRY_BYTES * int(rows.indices.shape[0]) + 8 * _IN_FLIGHT * rows.n_rows
         longest = int(self._sizes.max()) if rows.n_rows else 0
         return room < free_memory() and longest < _PACKED_OVERLAP and rows.n_rows < 2**31
 
-    def _device_rows(self) -> UnitRows:
+    def _device_rows(self) -> QuantisedRows:
         return (
             super()._device_rows() if self._lists is None else self._lists.transposed(self.n_rows)
         )
@@ -112,13 +113,13 @@ class CupyIndex(ProductIndex):
         return min(_IN_FLIGHT, fits)
 
     def _search_block(
-        self, block: UnitRows, n_neighbors: int, beta: float, dead: Array | None
+        self, block: QuantisedRows, n_neighbors: int, beta: float, removed: Array | None
     ) -> Neighbours:
         if self._lists is None:
-            return super()._search_block(block, n_neighbors, beta, dead)
-        return kernels.search(self._lists, self._sizes, block, n_neighbors, beta, dead)
+            return super()._search_block(block, n_neighbors, beta, removed)
+        return kernels.search(self._lists, self._sizes, block, n_neighbors, beta, removed)
 
-    def rank(self, queries: UnitRows, *args: Any, **kwargs: Any) -> Ranking:
+    def rank(self, queries: QuantisedRows, *args: Any, **kwargs: Any) -> Ranking:
         """Find neighbours and let them vote: the best labels of each query."""
         if self._lists is None or queries.n_rows == 0:
             return super().rank(queries, *args, **kwargs)
@@ -127,15 +128,15 @@ class CupyIndex(ProductIndex):
 
     def _rank_by_kernels(
         self,
-        queries: UnitRows,
+        queries: QuantisedRows,
         labels: LabelRows,
         n_neighbors: int,
         alpha: float,
         beta: float,
         k: int,
-        dead: Array | None = None,
+        removed: Array | None = None,
     ) -> Ranking:
-        found, placed = self.search(queries, n_neighbors, beta, dead), self.place(labels)
+        found, placed = self.search(queries, n_neighbors, beta, removed), self.place(labels)
         most = most_labels(labels)
 
         def best(start: int, stop: int) -> Ranking:
@@ -149,7 +150,7 @@ class CupyIndex(ProductIndex):
         place = sims.shape[1] - k
         return cupy.partition(sims, place, axis=1)[:, place, None]
 
-    def _dense(self, block: UnitRows, values: cupy.ndarray) -> cupy.ndarray:
+    def _dense(self, block: QuantisedRows, values: cupy.ndarray) -> cupy.ndarray:
         # Column-major, as cuSPARSE wants the dense factor.
         dense = cupy.zeros((block.n_features, block.n_rows), dtype=cupy.float64, order="F")
         number = cupy.arange(block.n_rows, dtype=cupy.int64)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from swnn_kernels import InvertedIndex, OpenedIndex, rank, search, vote_found
-from swnn_xp._types import LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends._base import Index
+from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.rows.records import LabelRows, QuantisedRows
 
 
 class NumbaIndex(Index):
@@ -23,7 +24,7 @@ class NumbaIndex(Index):
 
     @classmethod
     def build(
-        cls, rows: UnitRows, *, memory_budget: int, n_jobs: int = 1, device: Any = None
+        cls, rows: QuantisedRows, *, memory_budget: int, n_jobs: int = 1, device: Any = None
     ) -> NumbaIndex:
         """Prepare an index over the rows."""
         return cls(InvertedIndex.build(*rows), memory_budget, n_jobs)
@@ -51,9 +52,9 @@ class NumbaIndex(Index):
         """Number of features."""
         return self.inverted.n_features
 
-    def rows(self) -> UnitRows:
+    def rows(self) -> QuantisedRows:
         """Return the rows that the index was built from."""
-        return UnitRows(*self.inverted.rows(), self.n_features)
+        return QuantisedRows(*self.inverted.rows(), self.n_features)
 
     def arrays(self) -> dict[str, Any]:
         """Return the arrays of the inverted index."""
@@ -64,26 +65,28 @@ class NumbaIndex(Index):
         self.inverted.check()
 
     def shared(self, row: int, features: Any) -> tuple[Any, Any]:
-        """Tell which of the features the row has: their positions and the row's units."""
+        """Tell which of the features the row has: their positions and the row's quantised."""
         return self.inverted.shared(row, np.asarray(features))
 
     def search(
-        self, queries: UnitRows, n_neighbors: int, beta: float, dead: Any = None
+        self, queries: QuantisedRows, n_neighbors: int, beta: float, removed: Any = None
     ) -> Neighbours:
-        """Find the best rows of each query, never one that is marked in ``dead``."""
+        """Find the best rows of each query, never one that is marked in ``removed``."""
         return Neighbours(
-            *search(self.inverted, *queries[:3], n_neighbors, beta, dead=dead, n_jobs=self._n_jobs)
+            *search(
+                self.inverted, *queries[:3], n_neighbors, beta, dead=removed, n_jobs=self._n_jobs
+            )
         )
 
     def rank(
         self,
-        queries: UnitRows,
+        queries: QuantisedRows,
         labels: LabelRows,
         n_neighbors: int,
         alpha: float,
         beta: float,
         k: int,
-        dead: Any = None,
+        removed: Any = None,
     ) -> Ranking:
         """Find neighbours and let them vote, in one call."""
         return Ranking(
@@ -95,7 +98,7 @@ class NumbaIndex(Index):
                 alpha,
                 beta,
                 k,
-                dead=dead,
+                dead=removed,
                 n_jobs=self._n_jobs,
             )
         )

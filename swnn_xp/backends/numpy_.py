@@ -1,7 +1,7 @@
 """The NumPy/SciPy backend: the lists of a query's features, added up by sparse products.
 
 The training rows are kept transposed: a row of the matrix is the list of one feature. A query picks
-its features' lists; their product with its units gives the dot products with all training rows,
+its features' lists; their product with its quantised gives the dot products with all training rows,
 and counting how often each training row occurs in them gives the overlaps. Units are integers in
 float64, so the sums are exact.
 """
@@ -14,13 +14,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from swnn_xp._sparse import to_csr
-from swnn_xp._types import Neighbours, UnitRows
 from swnn_xp.backends._base import Index
-from swnn_xp.backends._opened import opened_rows
-from swnn_xp.backends._shards import queries_that_fit, shard_runs
-from swnn_xp.search import merge, shifted, top_rows
-from swnn_xp.similarity import similarity
+from swnn_xp.backends._memory import queries_that_fit, shard_runs
+from swnn_xp.results import Neighbours
+from swnn_xp.rows.canonical import to_csr
+from swnn_xp.rows.records import QuantisedRows
+from swnn_xp.rows.untrusted import opened_rows
+from swnn_xp.search.similarity import similarity
+from swnn_xp.search.top_rows import merge, shifted, top_rows
 
 _ENTRY_BYTES = 32  # the lists that a query picks, copied and added up
 _CACHED_PAIRS = 1 << 18  # (query, row) pairs handled at a time, so that temporaries stay in cache
@@ -31,7 +32,7 @@ class NumpyIndex(Index):
 
     backend = "numpy"
 
-    def __init__(self, rows: UnitRows, memory_budget: int) -> None:
+    def __init__(self, rows: QuantisedRows, memory_budget: int) -> None:
         self.memory_budget = memory_budget
         self._rows = rows
         self._sizes = np.diff(rows.indptr).astype(np.float64)
@@ -40,7 +41,7 @@ class NumpyIndex(Index):
 
     @classmethod
     def build(
-        cls, rows: UnitRows, *, memory_budget: int, n_jobs: int = 1, device: Any = None
+        cls, rows: QuantisedRows, *, memory_budget: int, n_jobs: int = 1, device: Any = None
     ) -> NumpyIndex:
         """Prepare an index over the rows."""
         return cls(rows, memory_budget)
@@ -68,7 +69,7 @@ class NumpyIndex(Index):
         """Number of features."""
         return self._rows.n_features
 
-    def rows(self) -> UnitRows:
+    def rows(self) -> QuantisedRows:
         """Return the rows that the index was built from."""
         return self._rows
 
@@ -77,13 +78,13 @@ class NumpyIndex(Index):
         return {
             "indptr": self._rows.indptr,
             "indices": self._rows.indices,
-            "units": self._rows.units,
+            "quantised": self._rows.quantised,
         }
 
     def search(
-        self, queries: UnitRows, n_neighbors: int, beta: float, dead: Any = None
+        self, queries: QuantisedRows, n_neighbors: int, beta: float, removed: Any = None
     ) -> Neighbours:
-        """Find the best rows of each query, never one that is marked in ``dead``."""
+        """Find the best rows of each query, never one that is marked in ``removed``."""
         found = Neighbours(
             np.full((queries.n_rows, n_neighbors), -1, np.int64),
             np.zeros((queries.n_rows, n_neighbors)),
@@ -94,8 +95,8 @@ class NumpyIndex(Index):
             here = slice(start, start + block.n_rows)
             for (first, last), lists in zip(self._runs, self._shards, strict=True):
                 sims = _similarities(block, lists, self._sizes[first:last], beta)
-                if dead is not None:
-                    sims[:, dead[first:last]] = 0
+                if removed is not None:
+                    sims[:, removed[first:last]] = 0
                 best = shifted(top_rows(sims, n_neighbors, _kth_largest), first)
                 before = Neighbours(found.ids[here], found.sims[here])
                 found.ids[here], found.sims[here] = merge(before, best, n_neighbors)
@@ -107,21 +108,23 @@ class NumpyIndex(Index):
         return min(fits, max(1, _CACHED_PAIRS // widest))
 
 
-def slice_rows(rows: UnitRows, first: int, last: int) -> UnitRows:
+def slice_rows(rows: QuantisedRows, first: int, last: int) -> QuantisedRows:
     """Rows ``first`` to ``last`` (exclusive) as views."""
     start, stop = int(rows.indptr[first]), int(rows.indptr[last])
     indptr = rows.indptr[first : last + 1] - start
-    return UnitRows(indptr, rows.indices[start:stop], rows.units[start:stop], rows.n_features)
+    return QuantisedRows(
+        indptr, rows.indices[start:stop], rows.quantised[start:stop], rows.n_features
+    )
 
 
-def _transposed(rows: UnitRows, first: int, last: int) -> sp.csr_array:
+def _transposed(rows: QuantisedRows, first: int, last: int) -> sp.csr_array:
     shard = slice_rows(rows, first, last)
     shape = shard.n_rows, shard.n_features
-    return to_csr(shard.indptr, shard.indices, shard.units.astype(np.float64), shape).T.tocsr()
+    return to_csr(shard.indptr, shard.indices, shard.quantised.astype(np.float64), shape).T.tocsr()
 
 
 def _similarities(
-    block: UnitRows, lists: sp.csr_array, row_sizes: NDArray[np.float64], beta: float
+    block: QuantisedRows, lists: sp.csr_array, row_sizes: NDArray[np.float64], beta: float
 ) -> NDArray[np.float64]:
     """Dense similarities of a block of queries and a shard of rows."""
     n_rows = lists.shape[1]
@@ -129,7 +132,7 @@ def _similarities(
     for query in range(block.n_rows):
         its = slice(block.indptr[query], block.indptr[query + 1])
         picked = lists[block.indices[its]]
-        dots[query] = block.units[its].astype(np.float64) @ picked
+        dots[query] = block.quantised[its].astype(np.float64) @ picked
         overlaps[query] = np.bincount(picked.indices, minlength=n_rows)
     query_sizes = np.diff(block.indptr).astype(np.float64)
     return similarity(dots, overlaps, query_sizes[:, None], row_sizes[None, :], beta)

@@ -7,14 +7,14 @@ from typing import Any
 
 import torch
 
-from swnn_xp._types import Array, UnitRows
-from swnn_xp.backends._device_rows import (
+from swnn_xp.backends._products import ProductIndex
+from swnn_xp.rows.on_device import (
     Entries,
     compressed_entries,
     dense_entries,
     require_real,
 )
-from swnn_xp.backends._products import ProductIndex
+from swnn_xp.rows.records import Array, QuantisedRows
 
 _BLOCK = 64  # wider blocks gain nothing: the dense factor falls out of the caches
 
@@ -74,7 +74,7 @@ class TorchIndex(ProductIndex):
     def _kth_largest(self, sims: torch.Tensor, k: int) -> torch.Tensor:
         return torch.topk(sims, k, dim=1, sorted=True).values[:, -1:]
 
-    def _dense(self, block: UnitRows, values: torch.Tensor) -> torch.Tensor:
+    def _dense(self, block: QuantisedRows, values: torch.Tensor) -> torch.Tensor:
         dense = torch.zeros(
             (block.n_features, block.n_rows), dtype=torch.float64, device=self.device
         )

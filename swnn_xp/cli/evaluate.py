@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from swnn_xp import SWNNClassifier, metrics
-from swnn_xp._sparse import to_csr
 from swnn_xp.cli._common import DATA_HELP, add_model, add_strict, open_model, read_data
 from swnn_xp.cli._progress import in_blocks
-from swnn_xp.latency import latencies
+from swnn_xp.diagnostics.latency import latencies
+from swnn_xp.rows.canonical import to_csr
 
 _BLOCK = 1024
 _KS = (1, 3, 5)

@@ -23,7 +23,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; 1 if any answer differs."""
-    from swnn_xp.gpu_check import SIZES, check
+    from swnn_xp.diagnostics.gpu_check import SIZES, check
 
     number = args.device is not None and args.device.isdigit()
     device = int(args.device) if number else args.device

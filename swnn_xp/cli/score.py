@@ -42,7 +42,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
-    from swnn_xp.batch_scoring import Job, score_file
+    from swnn_xp.bulk.predict_file import Job, score_file
 
     if args.cluster is not None:
         if args.format == "jsonl":

@@ -2,8 +2,8 @@
 
 A shard is a run of training rows with an index of its own, held by a worker as an ordinary Dask
 result: what the scheduler knows is how to make it (its recipe), so that a worker that dies costs
-time and nothing else. Every shard returns its best rows, `swnn_xp.search.merge` joins the lists in
-a tree, the shards look the labels of the winners up, and then the votes are counted.
+time and nothing else. Every shard returns its best rows, `swnn_xp.search.top_rows.merge` joins the
+lists in a tree, the shards look the labels of the winners up, and then the votes are counted.
 """
 
 try:

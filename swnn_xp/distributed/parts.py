@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from swnn_xp._types import Ranking
 from swnn_xp.io.streams import open_output
+from swnn_xp.results import Ranking
 
 _JOB = "job.json"
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from distributed import Client, as_completed
 
 from swnn_xp._checks import check_count, check_width
-from swnn_xp._types import Ranking
 from swnn_xp.distributed import folder
 from swnn_xp.distributed.cluster import connect
 from swnn_xp.distributed.files import as_paths, read_shape
@@ -19,6 +18,7 @@ from swnn_xp.distributed.parts import Parts
 from swnn_xp.distributed.sharded import ShardedClassifier
 from swnn_xp.io import iter_xmc
 from swnn_xp.io.errors import PathLike
+from swnn_xp.results import Ranking
 
 _AHEAD = 2  # blocks under way for each thread of the cluster, so that none waits for the reader
 

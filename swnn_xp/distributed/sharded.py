@@ -14,8 +14,6 @@ from dask import delayed
 from distributed import Client, Future, wait
 
 from swnn_xp._checks import check_count, check_names, check_width
-from swnn_xp._sparse import canonical_rows, label_rows, to_csr
-from swnn_xp._types import Neighbours, Ranking
 from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.distributed import folder
 from swnn_xp.distributed.files import as_paths, cut_file, even_bounds, read_shape
@@ -27,7 +25,9 @@ from swnn_xp.distributed.tasks import (
     search_shard,
     vote_of_winners,
 )
-from swnn_xp.search import merge
+from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.rows.canonical import canonical_rows, label_rows, to_csr
+from swnn_xp.search.top_rows import merge
 
 BLOCK = 1024
 """Queries that travel together."""

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from swnn_xp._types import LabelRows, UnitRows
 from swnn_xp.backends import resolve
 from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.distributed.files import Piece, read_pieces
-from swnn_xp.live import Model
+from swnn_xp.model.model import Model
+from swnn_xp.rows.records import LabelRows, QuantisedRows
 
 Params = Mapping[str, Any]
 
@@ -151,7 +151,7 @@ def _fitted(X: Any, Y: Any, first: int, params: Params) -> Shard:
     return Shard(SWNNClassifier(**params).fit(X, Y), first, _size(X.nnz, Y.nnz))
 
 
-def _indexed(params: Params, rows: UnitRows, labels: LabelRows, first: int) -> Shard:
+def _indexed(params: Params, rows: QuantisedRows, labels: LabelRows, first: int) -> Shard:
     clf = SWNNClassifier(**params)
     index = resolve(clf.backend).load().build(rows, **clf._options())
     clf.n_features_in_ = rows.n_features

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swnn_xp._types import LabelRows, Neighbours, Ranking
 from swnn_xp.backends._base import join_rankings, vote_blocks
 from swnn_xp.distributed.shards import Shard
-from swnn_xp.vote import rank, vote
+from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.rows.records import LabelRows
+from swnn_xp.vote.votes import rank, vote
 
 
 class KnownLabels(NamedTuple):

@@ -12,14 +12,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from swnn_xp._sparse import to_csr
 from swnn_xp.classifier import SWNNClassifier
-from swnn_xp.explain import Explanation
+from swnn_xp.model.explain import Explanation
+from swnn_xp.model.session import Session
+from swnn_xp.rows.canonical import to_csr
 from swnn_xp.serve.limits import Limits
 from swnn_xp.serve.refusal import Refusal
 from swnn_xp.serve.rows import Query, to_query
 from swnn_xp.serve.wire import Answer, Answers, Question, decode_question, encode
-from swnn_xp.session import Session
 
 _SHOWN_FEATURES = 10  # of those that a neighbour shares with the row: the ones that count most
 _log = logging.getLogger("swnn_xp.serve")

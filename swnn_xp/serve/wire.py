@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from swnn_xp.explain import Explanation
+from swnn_xp.model.explain import Explanation
 
 FeatureId = Annotated[int, Meta(ge=0, le=2**31 - 2)]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from swnn_xp._sparse import label_rows
+from swnn_xp.rows.canonical import label_rows
 from swnn_xp.tuning.records import Setting, Trial
 
 PAPER_PAIRS = ((0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 1.0), (2.0, 0.0), (2.0, 1.0))

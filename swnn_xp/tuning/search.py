@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from swnn_xp._types import Neighbours
 from swnn_xp.classifier import SWNNClassifier
+from swnn_xp.results import Neighbours
 from swnn_xp.tuning.grids import (
     choose_best,
     choose_in_two_stages,

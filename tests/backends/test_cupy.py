@@ -44,7 +44,7 @@ def test_sparse_results_and_mixed_callers():
 def test_repeated_entries_are_summed():
     parts = cupy.asarray([1.0, 2.0, 5.0]), cupy.asarray([1, 1, 0]), cupy.asarray([0, 2, 3])
     clf = SWNNClassifier(1).fit(cusp.csr_matrix(parts, shape=(2, 2)), np.eye(2))
-    assert clf.index_.rows().units.tolist() == [2**23, 2**23]
+    assert clf.index_.rows().quantised.tolist() == [2**23, 2**23]
 
 
 def test_clear_errors():

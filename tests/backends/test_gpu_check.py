@@ -2,9 +2,9 @@
 
 import pytest
 
-from swnn_xp import gpu_check
 from swnn_xp.backends import BACKENDS
 from swnn_xp.cli.main import main
+from swnn_xp.diagnostics import gpu_check
 
 USABLE = [name for name, backend in BACKENDS.items() if backend.missing() is None]
 

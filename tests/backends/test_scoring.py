@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier, write_xmc
-from swnn_xp.batch_scoring import Job, score_file
+from swnn_xp.bulk.predict_file import Job, score_file
 from swnn_xp.cli.main import main
 
 RNG = np.random.default_rng(1)

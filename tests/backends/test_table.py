@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier
 from swnn_xp.backends import BACKENDS, resolve
-from swnn_xp.backends._kinds import host_matrix, kind_of
 from swnn_xp.cli.main import main
+from swnn_xp.rows.input_kind import host_matrix, kind_of
 
 
 def test_auto_stays_on_the_cpu_for_host_data():
@@ -76,9 +76,9 @@ def test_portable_backend_keeps_namespaces_and_devices_apart():
 
 
 def test_rows_with_repeats_zeros_and_extremes_are_the_same_everywhere():
-    from swnn_xp._sparse import canonical_rows
-    from swnn_xp.backends import _device_rows as portable
-    from swnn_xp.fixed_point import unit_rows
+    from swnn_xp.rows import on_device as portable
+    from swnn_xp.rows.canonical import canonical_rows
+    from swnn_xp.rows.quantise import quantise_rows
 
     rng = np.random.default_rng(5)
     for seed in range(30):
@@ -91,14 +91,14 @@ def test_rows_with_repeats_zeros_and_extremes_are_the_same_everywhere():
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(portable, "_CHUNK", 1 + seed)
             found = portable.device_rows(entries, "X")
-        for ours, theirs in zip(found[:3], unit_rows(canonical_rows(X))[:3], strict=True):
+        for ours, theirs in zip(found[:3], quantise_rows(canonical_rows(X))[:3], strict=True):
             np.testing.assert_array_equal(ours, theirs)
             assert ours.dtype == theirs.dtype
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_portable_errors_are_those_of_the_host(bad):
-    from swnn_xp.backends._device_rows import compressed_entries, dense_entries, device_rows
+    from swnn_xp.rows.on_device import compressed_entries, dense_entries, device_rows
 
     X = np.eye(3)
     X[1, 2] = bad

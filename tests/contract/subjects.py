@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier
 from swnn_xp.backends import BACKENDS
-from swnn_xp.backends._kinds import host_matrix, kind_of
+from swnn_xp.rows.input_kind import host_matrix, kind_of
 
 
 class Subject(NamedTuple):

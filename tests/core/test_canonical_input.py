@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swnn_xp._sparse import canonical_rows, label_rows
-from swnn_xp.fixed_point import unit_rows
+from swnn_xp.rows.canonical import canonical_rows, label_rows
+from swnn_xp.rows.quantise import quantise_rows
 
 DENSE = np.asarray([[0, 2, 0, -3], [0, 0, 0, 0], [1, 0, 5, 0]])
 FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
@@ -147,7 +147,7 @@ def reference_units(row):
 )
 def test_units_follow_the_definition(values):
     row = np.asarray([values])
-    units = unit_rows(canonical_rows(row)).units
+    units = quantise_rows(canonical_rows(row)).quantised
     assert units.tolist() == reference_units(row[0])
     assert np.abs(units).max() <= 2**23
 
@@ -155,13 +155,13 @@ def test_units_follow_the_definition(values):
 def test_units_of_rows_too_long_for_one_word():
     row = np.ones((1, 1 << 20))
     row[0, ::2] = 0.3
-    assert unit_rows(canonical_rows(row)).units.tolist() == reference_units(row[0])
+    assert quantise_rows(canonical_rows(row)).quantised.tolist() == reference_units(row[0])
 
 
 def test_units_do_not_depend_on_chunks(monkeypatch):
     X = sp.random_array((50, 30), density=0.3, rng=np.random.default_rng(0), format="csr")
     X = sp.vstack([X, sp.csr_array((3, 30)), X], format="csr")
-    whole = unit_rows(canonical_rows(X)).units
+    whole = quantise_rows(canonical_rows(X)).quantised
     for chunk in (1, 7, 64):
-        monkeypatch.setattr("swnn_xp.fixed_point._CHUNK", chunk)
-        np.testing.assert_array_equal(unit_rows(canonical_rows(X)).units, whole)
+        monkeypatch.setattr("swnn_xp.rows.quantise._CHUNK", chunk)
+        np.testing.assert_array_equal(quantise_rows(canonical_rows(X)).quantised, whole)

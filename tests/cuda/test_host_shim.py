@@ -10,8 +10,8 @@ import oracle
 import pytest
 import scipy.sparse as sp
 
-from swnn_xp._sparse import canonical_rows, label_rows
-from swnn_xp.fixed_point import unit_rows
+from swnn_xp.rows.canonical import canonical_rows, label_rows
+from swnn_xp.rows.quantise import quantise_rows
 
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[1] / "kernels" / "swnn_kernels" / "cuda"
@@ -46,16 +46,16 @@ def problem(seed, n=23, d=9, n_labels=7, q=3):
 
 def run(program, folder, X, Y, Q, S, k, alpha, beta, threads, tile, dead=()):
     rows, queries, labels = (
-        unit_rows(canonical_rows(X)),
-        unit_rows(canonical_rows(Q)),
+        quantise_rows(canonical_rows(X)),
+        quantise_rows(canonical_rows(Q)),
         label_rows(Y),
     )
-    lists = sp.csr_array((rows.units, rows.indices, rows.indptr), shape=X.shape).tocsc()
+    lists = sp.csr_array((rows.quantised, rows.indices, rows.indptr), shape=X.shape).tocsc()
     capacity = max(1, min(Y.shape[1], S * int(np.diff(labels.indptr).max())))
     gone = np.isin(np.arange(len(X)), dead).astype(np.int64) if len(dead) else []
     arrays = [
         lists.indptr, lists.indices, lists.data, np.diff(rows.indptr).astype(float),
-        queries.indptr, queries.indices, queries.units, labels.indptr, labels.indices,
+        queries.indptr, queries.indices, queries.quantised, labels.indptr, labels.indices,
         [S, Y.shape[1], k, capacity], np.asarray([alpha, beta], float), gone,
     ]  # fmt: skip
     with (folder / "in").open("wb") as file:

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from swnn_xp import SWNNClassifier
-from swnn_xp.batch_scoring import Job, score_file
+from swnn_xp.bulk.predict_file import Job, score_file
 from swnn_xp.io import write_xmc
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier
-from swnn_xp.batch_scoring import Job, score_file
+from swnn_xp.bulk.predict_file import Job, score_file
 from swnn_xp.io import read_xmc, write_xmc
 
 FEATURES, LABELS = 30, 8

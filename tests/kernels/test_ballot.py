@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swnn_kernels import vote_found
-from swnn_xp._types import LabelRows, Neighbours
-from swnn_xp.vote import rank, vote
+from swnn_xp.results import Neighbours
+from swnn_xp.rows.records import LabelRows
+from swnn_xp.vote.votes import rank, vote
 
 
 @given(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swnn_xp import SWNNClassifier, metrics
-from swnn_xp.live import Model
+from swnn_xp.model.model import Model
 from swnn_xp.tuning import Setting, Trial, paper_grid, tune, wide_grid
 from swnn_xp.tuning.grids import choose_best, choose_in_two_stages
 from swnn_xp.tuning.scoring import held_out, parse_metric

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from array_api_compat import array_namespace, device
 
-from swnn_xp._types import Array, LabelRows, Neighbours, Ranking
-from swnn_xp.similarity import power
+from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.rows.records import Array, LabelRows
+from swnn_xp.search.similarity import power
 
 WEIGHT_SCALE = 2.0**40
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swnn_xp.backends import get_backend, resolve
-from swnn_xp.backends._opened import opened_labels
-from swnn_xp.live import Model, compact
+from swnn_xp.model.model import Model, compact
+from swnn_xp.rows.untrusted import opened_labels
 from swnn_xp.store import StoredModel, StoreError, open_arrays, save_arrays
 
 if TYPE_CHECKING:

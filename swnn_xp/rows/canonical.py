@@ -6,22 +6,13 @@ order they are stored), no zeros, all finite. The caller's data is never changed
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from swnn_xp._types import LabelRows
-
-
-class ValueRows(NamedTuple):
-    """Canonical sparse rows with float64 values."""
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    values: NDArray[np.float64]
-    n_features: int
+from swnn_xp.rows.records import LabelRows, ValueRows
 
 
 def canonical_rows(X: Any, name: str = "X") -> ValueRows:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swnn_kernels import Session as KernelSession
-from swnn_xp._types import Neighbours, Ranking
-from swnn_xp.backends._segmented import SegmentedIndex
 from swnn_xp.backends.numba_ import NumbaIndex
-from swnn_xp.live import Model
-from swnn_xp.search import merge
-from swnn_xp.vote import rank, vote
+from swnn_xp.model.model import Model
+from swnn_xp.model.segments import SegmentedIndex
+from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.search.top_rows import merge
+from swnn_xp.vote.votes import rank, vote
 
 if TYPE_CHECKING:
     from swnn_xp.classifier import SWNNClassifier
@@ -94,7 +94,7 @@ class Session:
         first = 0
         for part in _parts(model):
             here = slice(first, first + part.n_rows)
-            dead = None if model.dead is None else np.ascontiguousarray(model.dead[here])
+            removed = None if model.removed is None else np.ascontiguousarray(model.removed[here])
             indptr = model.labels.indptr[first : first + part.n_rows + 1]
             self._sessions.append(
                 KernelSession(
@@ -102,7 +102,7 @@ class Session:
                     indptr - indptr[0] if first else indptr,
                     model.voting_labels.indices[indptr[0] : indptr[-1]],
                     *self._params,
-                    dead=dead,
+                    dead=removed,
                     budget=self._budget,
                 )
             )

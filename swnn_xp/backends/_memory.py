@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array_api_compat import array_namespace, device
 
-from swnn_xp._types import Array
+from swnn_xp.rows.records import Array
 
 PAIR_BYTES = 96  # temporaries of one (query, row) pair: products, similarity, choice of the best
 SHARE = 4  # a shard takes a quarter of the memory for one query, so that blocks stay useful

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_array_api_obj
 
-from swnn_xp._types import Array, UnitRows
+from swnn_xp.rows.records import Array, QuantisedRows
 
 
 def kind_of(X: Any) -> str:
@@ -67,14 +67,16 @@ def host_array(array: Any) -> Any:
     return np.array(np.from_dlpack(array))
 
 
-def host_rows(rows: UnitRows) -> UnitRows:
+def host_rows(rows: QuantisedRows) -> QuantisedRows:
     """Copy rows to the host."""
     return mapped_rows(host_array, rows)
 
 
-def mapped_rows(move: Callable[[Array], Array], rows: UnitRows) -> UnitRows:
+def mapped_rows(move: Callable[[Array], Array], rows: QuantisedRows) -> QuantisedRows:
     """Rows with each array replaced by what `move` makes of it."""
-    return UnitRows(move(rows.indptr), move(rows.indices), move(rows.units), rows.n_features)
+    return QuantisedRows(
+        move(rows.indptr), move(rows.indices), move(rows.quantised), rows.n_features
+    )
 
 
 def _host_tensor(X: Any) -> Any:

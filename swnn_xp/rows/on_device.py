@@ -1,8 +1,8 @@
 """Canonical unit rows made where the data lives, by the array API; no copy to the host.
 
-The twin of `swnn_xp._sparse` and `swnn_xp.fixed_point` for arrays of any namespace on any device,
-with the same bits and the same errors. What crosses to the host is a handful of scalars: whether
-all is finite, whether the columns ascend, the longest row.
+The twin of `swnn_xp.rows.canonical` and `swnn_xp.rows.quantise` for arrays of any namespace on any
+device, with the same bits and the same errors. What crosses to the host is a handful of scalars:
+whether all is finite, whether the columns ascend, the longest row.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from array_api_compat import array_namespace, device
 
-from swnn_xp._types import Array, UnitRows
-from swnn_xp.fixed_point import _LOW_BITS, _SCALED, UNIT_BITS
+from swnn_xp.rows.quantise import _LOW_BITS, _SCALED, UNIT_BITS
+from swnn_xp.rows.records import Array, QuantisedRows
 
 _CHUNK = 1 << 22  # non-zeros handled at a time: bounds the temporaries to about 300 MB
 
@@ -63,14 +63,14 @@ def compressed_entries(
     return Entries(at_row, xp.astype(columns, xp.int64), xp.astype(values, xp.float64), shape)
 
 
-def device_rows(entries: Entries, name: str) -> UnitRows:
+def device_rows(entries: Entries, name: str) -> QuantisedRows:
     """Bring entries to canonical rows of unit length in fixed point.
 
     Examples
     --------
     >>> import numpy as np
     >>> entries = dense_entries(np.asarray([[3.0, 4.0]]), "X")
-    >>> device_rows(entries, "X").units.tolist()
+    >>> device_rows(entries, "X").quantised.tolist()
     [5033165, 6710886]
     """
     at_row, columns, values = _canonical(entries, name)
@@ -81,8 +81,8 @@ def device_rows(entries: Entries, name: str) -> UnitRows:
         _units(at_row[start:stop] - first, indptr[first : last + 1] - start, values[start:stop])
         for first, last, start, stop in _row_chunks(xp, indptr)
     ]
-    units = xp.concat(pieces) if pieces else xp.astype(values, xp.int32)
-    return UnitRows(indptr, xp.astype(columns, xp.int32), units, entries.shape[1])
+    quantised = xp.concat(pieces) if pieces else xp.astype(values, xp.int32)
+    return QuantisedRows(indptr, xp.astype(columns, xp.int32), quantised, entries.shape[1])
 
 
 def require_real(values: Array, name: str) -> None:
@@ -132,7 +132,7 @@ def _units(row: Array, indptr: Array, values: Array) -> Array:
     scaled = xp.round(values / xp.take(_largest(values, indptr, row), row) * _SCALED)
     squares = xp.astype(scaled, xp.int64)
     squares = squares * squares
-    # Two words, so that no row is too long for int64; see `swnn_xp.fixed_point`.
+    # Two words, so that no row is too long for int64; see `swnn_xp.rows.quantise`.
     high = _row_sums(squares >> _LOW_BITS, indptr)
     low = _row_sums(squares & ((1 << _LOW_BITS) - 1), indptr)
     high, low = high + (low >> _LOW_BITS), low & ((1 << _LOW_BITS) - 1)

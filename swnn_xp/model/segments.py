@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from swnn_xp._types import Array, LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends._base import Index
-from swnn_xp.backends._kinds import host_rows
-from swnn_xp.search import merge, shifted
+from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.rows.input_kind import host_rows
+from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
+from swnn_xp.search.top_rows import merge, shifted
 
 _GROWTH = 4  # an index is merged into its neighbour before it reaches a quarter of its size
 
@@ -42,13 +43,13 @@ class SegmentedIndex(Index):
         """The class of the parts."""
         return type(self.parts[0])
 
-    def rebuild(self, rows: UnitRows, **options: Any) -> Index:
+    def rebuild(self, rows: QuantisedRows, **options: Any) -> Index:
         """Make an index of the parts' kind over rows from the host, where the parts are."""
         return self.parts[0].rebuild(rows, **options)
 
     @classmethod
     def build(
-        cls, rows: UnitRows, *, memory_budget: int, n_jobs: int = 1, device: Any = None
+        cls, rows: QuantisedRows, *, memory_budget: int, n_jobs: int = 1, device: Any = None
     ) -> Index:
         """Segments come about by `appended`, never by building."""
         raise TypeError("a segmented index is made by `appended`")
@@ -71,12 +72,12 @@ class SegmentedIndex(Index):
         raise TypeError("a segmented index is merged before it is saved")
 
     def search(
-        self, queries: UnitRows, n_neighbors: int, beta: float, dead: Any = None
+        self, queries: QuantisedRows, n_neighbors: int, beta: float, removed: Any = None
     ) -> Neighbours:
         """Search every part and merge what they find."""
         found: Neighbours | None = None
         for first, part in zip(self._firsts, self.parts, strict=False):
-            here = None if dead is None else dead[first : first + part.n_rows]
+            here = None if removed is None else removed[first : first + part.n_rows]
             best = part.search(queries, n_neighbors, beta, here)
             best = shifted(best, int(first))
             found = best if found is None else merge(found, best, n_neighbors)
@@ -87,7 +88,7 @@ class SegmentedIndex(Index):
         """Let neighbours vote as the parts do."""
         return self.parts[0].rank_found(found, labels, alpha, k)
 
-    def queries(self, X: Any) -> UnitRows:
+    def queries(self, X: Any) -> QuantisedRows:
         """Turn a matrix of queries into canonical unit rows, where the parts are."""
         return self.parts[0].queries(X)
 
@@ -107,7 +108,7 @@ class SegmentedIndex(Index):
         """Make a sparse matrix of the kind that X is."""
         return self.parts[0].matrix(X, indptr, columns, values, width)
 
-    def rows(self) -> UnitRows:
+    def rows(self) -> QuantisedRows:
         """Return the rows of all parts."""
         return concatenated([part.rows() for part in self.parts])
 
@@ -117,7 +118,7 @@ class SegmentedIndex(Index):
         return self.parts[at].shared(row - int(self._firsts[at]), features)
 
 
-def appended(index: Index, rows: UnitRows, **options: Any) -> Index:
+def appended(index: Index, rows: QuantisedRows, **options: Any) -> Index:
     """Index over the old rows and the new ones; the old index is left as it is.
 
     Sizes of parts fall by a factor of four at least, so there are few parts, and a row is indexed
@@ -134,15 +135,15 @@ def appended(index: Index, rows: UnitRows, **options: Any) -> Index:
     return newest if len(parts) == 1 else SegmentedIndex(parts)
 
 
-def concatenated(blocks: list[UnitRows]) -> UnitRows:
+def concatenated(blocks: list[QuantisedRows]) -> QuantisedRows:
     """Put blocks of rows under each other."""
     if len(blocks) == 1:
         return blocks[0]
     ends = np.cumsum([0] + [int(block.indptr[-1]) for block in blocks])
     indptr = [block.indptr[1:] + end for block, end in zip(blocks, ends, strict=False)]
-    return UnitRows(
+    return QuantisedRows(
         np.concatenate([np.zeros(1, np.int64), *indptr]),
         np.concatenate([block.indices for block in blocks]),
-        np.concatenate([block.units for block in blocks]),
+        np.concatenate([block.quantised for block in blocks]),
         blocks[0].n_features,
     )

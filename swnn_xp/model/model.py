@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from swnn_xp._types import LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends import Index
-from swnn_xp.backends._opened import check_range
-from swnn_xp.backends._segmented import SegmentedIndex, appended
-from swnn_xp.vote import Votes
+from swnn_xp.model.segments import SegmentedIndex, appended
+from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.rows.records import LabelRows, QuantisedRows
+from swnn_xp.rows.untrusted import check_range
+from swnn_xp.vote.votes import Votes
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Model:
     next_id: int
     row_ids: NDArray[np.int64] | None = None
     """Id of each place; None while they are the same."""
-    dead: NDArray[np.bool_] | None = None
+    removed: NDArray[np.bool_] | None = None
     """Places that were removed; None if there are none."""
     names: Mapping[str, list[str]] = field(default_factory=dict)
     """``feature_names``, ``label_names``, ``row_names``: those that are known."""
@@ -56,23 +57,23 @@ class Model:
     @property
     def n_alive(self) -> int:
         """Number of rows that count."""
-        return self.index.n_rows - (0 if self.dead is None else int(self.dead.sum()))
+        return self.index.n_rows - (0 if self.removed is None else int(self.removed.sum()))
 
-    def search(self, queries: UnitRows, n_neighbors: int, beta: float) -> Neighbours:
+    def search(self, queries: QuantisedRows, n_neighbors: int, beta: float) -> Neighbours:
         """Find neighbours by place."""
-        return self.index.search(queries, n_neighbors, beta, self.dead)
+        return self.index.search(queries, n_neighbors, beta, self.removed)
 
     def rank(
-        self, queries: UnitRows, n_neighbors: int, alpha: float, beta: float, k: int
+        self, queries: QuantisedRows, n_neighbors: int, alpha: float, beta: float, k: int
     ) -> Ranking:
         """Rank labels."""
         voters = self.voters(n_neighbors)
-        return self.index.rank(queries, self.voting_labels, voters, alpha, beta, k, self.dead)
+        return self.index.rank(queries, self.voting_labels, voters, alpha, beta, k, self.removed)
 
-    def vote(self, queries: UnitRows, n_neighbors: int, alpha: float, beta: float) -> Votes:
+    def vote(self, queries: QuantisedRows, n_neighbors: int, alpha: float, beta: float) -> Votes:
         """Let neighbours vote: every label with a vote."""
         voters = self.voters(n_neighbors)
-        return self.index.vote(queries, self.voting_labels, voters, alpha, beta, self.dead)
+        return self.index.vote(queries, self.voting_labels, voters, alpha, beta, self.removed)
 
     def voters(self, n_neighbors: int) -> int:
         """As many places as can be filled: S may be far beyond the number of rows."""
@@ -99,8 +100,8 @@ class Model:
         there = (places >= 0) & (places < self.index.n_rows)
         if self.row_ids is not None:
             there[there] = self.row_ids[places[there]] == wanted[there]
-        if self.dead is not None:
-            there[there] = ~self.dead[places[there]]
+        if self.removed is not None:
+            there[there] = ~self.removed[places[there]]
         if not there.all():
             raise ValueError(f"there is no row {wanted[~there][0]}")
         return places
@@ -108,7 +109,7 @@ class Model:
 
 def append(
     model: Model,
-    rows: UnitRows,
+    rows: QuantisedRows,
     labels: LabelRows,
     names: Mapping[str, list[str]],
     **options: Any,
@@ -116,14 +117,14 @@ def append(
     """Add rows behind the others; they get the next ids. The names are those of the new model."""
     fresh = np.arange(model.next_id, model.next_id + rows.n_rows)
     old = model.row_ids
-    dead = model.dead
+    removed = model.removed
     return replace(
         model,
         index=appended(model.index, rows, **options),
         labels=_stacked(model.labels, labels),
         next_id=model.next_id + rows.n_rows,
         row_ids=None if old is None else np.concatenate([old, fresh]),
-        dead=None if dead is None else np.concatenate([dead, np.zeros(rows.n_rows, bool)]),
+        removed=None if removed is None else np.concatenate([removed, np.zeros(rows.n_rows, bool)]),
         names=names,
         version=model.version + 1,
     )
@@ -131,16 +132,16 @@ def append(
 
 def remove(model: Model, ids: ArrayLike) -> Model:
     """Mark rows as removed."""
-    dead = np.zeros(model.index.n_rows, bool) if model.dead is None else model.dead.copy()
-    dead[model.places_of(ids)] = True
-    return replace(model, dead=dead, version=model.version + 1)
+    removed = np.zeros(model.index.n_rows, bool) if model.removed is None else model.removed.copy()
+    removed[model.places_of(ids)] = True
+    return replace(model, removed=removed, version=model.version + 1)
 
 
 def compact(model: Model, **options: Any) -> Model:
     """Index the remaining rows anew, in one piece; ids stay."""
-    if model.dead is None and not isinstance(model.index, SegmentedIndex):
+    if model.removed is None and not isinstance(model.index, SegmentedIndex):
         return model
-    alive = np.ones(model.index.n_rows, bool) if model.dead is None else ~model.dead
+    alive = np.ones(model.index.n_rows, bool) if model.removed is None else ~model.removed
     ids = np.arange(model.index.n_rows) if model.row_ids is None else model.row_ids
     kept = None if alive.all() and model.row_ids is None else ids[alive]
     return replace(
@@ -148,7 +149,7 @@ def compact(model: Model, **options: Any) -> Model:
         index=model.index.rebuild(_rows_at(model.index.rows(), alive), **options),
         labels=_labels_at(model.labels, alive),
         row_ids=kept,
-        dead=None,
+        removed=None,
         version=model.version + 1,
     )
 
@@ -161,9 +162,9 @@ def _stacked(first: LabelRows, second: LabelRows) -> LabelRows:
     )
 
 
-def _rows_at(rows: UnitRows, keep: NDArray[np.bool_]) -> UnitRows:
+def _rows_at(rows: QuantisedRows, keep: NDArray[np.bool_]) -> QuantisedRows:
     indptr, entries = _selected(rows.indptr, keep)
-    return UnitRows(indptr, rows.indices[entries], rows.units[entries], rows.n_features)
+    return QuantisedRows(indptr, rows.indices[entries], rows.quantised[entries], rows.n_features)
 
 
 def _labels_at(labels: LabelRows, keep: NDArray[np.bool_]) -> LabelRows:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from array_api_compat import array_namespace
 
-from swnn_xp._types import Array
-from swnn_xp.fixed_point import DOT_SCALE
+from swnn_xp.rows.quantise import DOT_SCALE
+from swnn_xp.rows.records import Array
 
 
 def similarity(
@@ -19,7 +19,7 @@ def similarity(
     Parameters
     ----------
     dots : float64 array
-        Dot products of units (exact integers).
+        Dot products of quantised (exact integers).
     overlaps, query_sizes, row_sizes : float64 arrays
         Shared features, features of the query, features of the row.
     beta : float

@@ -1,8 +1,8 @@
 """Rows of unit length in fixed point, so that no sum depends on its order.
 
-A row's values become integers ``units`` with ``unit = value / |row| * 2**23``, rounded. Products
-of two rows then are exact integers near 2**46 at most, the same on every backend, in float64 as in
-int64, whatever the order of summation.
+A row's values become integers, ``value / |row| * 2**23``, rounded. Products of two rows then are
+exact integers near 2**46 at most, the same on every backend, in float64 as in int64, whatever the
+order of summation.
 """
 
 from __future__ import annotations
@@ -10,33 +10,32 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from swnn_xp._sparse import ValueRows
-from swnn_xp._types import UnitRows
+from swnn_xp.rows.records import QuantisedRows, ValueRows
 
 UNIT_BITS = 23
 DOT_SCALE = 2.0 ** (-2 * UNIT_BITS)
-"""Turns the dot product of two rows of units into their cosine."""
+"""Turns the dot product of two rows of quantised into their cosine."""
 
 _SCALED = 2.0**22  # first rounding: the row's largest magnitude becomes this
 _LOW_BITS = 24  # squares are summed in two words, so that no row is too long for int64
 _CHUNK = 1 << 22  # non-zeros handled at a time: bounds the temporaries to about 100 MB
 
 
-def unit_rows(rows: ValueRows) -> UnitRows:
+def quantise_rows(rows: ValueRows) -> QuantisedRows:
     """Scale canonical rows to unit length in fixed point.
 
     Examples
     --------
-    >>> from swnn_xp._sparse import canonical_rows
-    >>> unit_rows(canonical_rows([[3.0, 4.0]])).units.tolist()
+    >>> from swnn_xp.rows.canonical import canonical_rows
+    >>> quantise_rows(canonical_rows([[3.0, 4.0]])).quantised.tolist()
     [5033165, 6710886]
     """
-    units = np.empty(rows.values.size, np.int32)
+    quantised = np.empty(rows.values.size, np.int32)
     for first, last in _row_chunks(rows.indptr):
         start, stop = rows.indptr[first], rows.indptr[last]
         indptr = rows.indptr[first : last + 1] - start
-        units[start:stop] = _units(indptr, rows.values[start:stop])
-    return UnitRows(rows.indptr, rows.indices, units, rows.n_features)
+        quantised[start:stop] = _units(indptr, rows.values[start:stop])
+    return QuantisedRows(rows.indptr, rows.indices, quantised, rows.n_features)
 
 
 def _units(indptr: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:

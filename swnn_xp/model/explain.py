@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swnn_xp._types import LabelRows, Neighbours, UnitRows
-from swnn_xp.backends._kinds import host_rows
-from swnn_xp.fixed_point import DOT_SCALE
-from swnn_xp.vote import WEIGHT_SCALE, vote_weights
+from swnn_xp.results import Neighbours
+from swnn_xp.rows.input_kind import host_rows
+from swnn_xp.rows.quantise import DOT_SCALE
+from swnn_xp.rows.records import LabelRows, QuantisedRows
+from swnn_xp.vote.votes import WEIGHT_SCALE, vote_weights
 
 if TYPE_CHECKING:
     from swnn_xp.classifier import SWNNClassifier
-    from swnn_xp.live import Model
+    from swnn_xp.model.model import Model
 
 
 @dataclass(frozen=True)
@@ -100,14 +101,14 @@ def _has_label(labels: LabelRows, place: int, label: int) -> bool:
 
 def _voter(
     model: Model,
-    query: UnitRows,
+    query: QuantisedRows,
     place: int,
     sim: float,
     weight: int,
     score: int,
 ) -> Voter:
-    positions, units = model.index.shared(place, query.indices)
-    gains = query.units[positions].astype(np.int64) * units * DOT_SCALE
+    positions, quantised = model.index.shared(place, query.indices)
+    gains = query.quantised[positions].astype(np.int64) * quantised * DOT_SCALE
     shared = [
         SharedFeature(int(f), _name(model.names.get("feature_names"), int(f)), float(gain))
         for f, gain in zip(query.indices[positions], gains, strict=True)

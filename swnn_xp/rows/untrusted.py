@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from swnn_xp._sparse import is_ascending
-from swnn_xp._types import LabelRows, UnitRows
+from swnn_xp.rows.canonical import is_ascending
+from swnn_xp.rows.records import LabelRows, QuantisedRows
 
 _BLOCK = 1 << 20  # entries looked at in one go, so that the temporaries stay small
 _LARGEST = 2**23  # of a unit
 
 
-def opened_rows(arrays: dict[str, Any], n_features: int) -> UnitRows:
+def opened_rows(arrays: dict[str, Any], n_features: int) -> QuantisedRows:
     """Training rows out of a file, or a ValueError if they can't be such.
 
     Examples
     --------
     >>> arrays = {"indptr": np.asarray([0, 1]), "indices": np.asarray([7], np.int32),
-    ...           "units": np.asarray([2**23], np.int32)}
+    ...           "quantised": np.asarray([2**23], np.int32)}
     >>> opened_rows(arrays, 8).n_rows
     1
     >>> opened_rows(arrays, 7)
@@ -28,15 +28,15 @@ def opened_rows(arrays: dict[str, Any], n_features: int) -> UnitRows:
     ValueError: indices must lie in 0..6
     """
     indptr, indices = arrays["indptr"], arrays["indices"]
-    units = arrays["units"]
+    quantised = arrays["quantised"]
     check_pointers("indptr", indptr, indices, "indices")
     check_range("indices", indices, 0, n_features - 1)
-    if units.dtype != np.int32 or units.shape != indices.shape:
-        raise ValueError("units must be one int32 for each index")
-    check_range("units", units, -_LARGEST, _LARGEST)
+    if quantised.dtype != np.int32 or quantised.shape != indices.shape:
+        raise ValueError("quantised must be one int32 for each index")
+    check_range("quantised", quantised, -_LARGEST, _LARGEST)
     if not is_ascending(indptr, indices):
         raise ValueError("indices must ascend in each row")
-    return UnitRows(indptr, indices, units, n_features)
+    return QuantisedRows(indptr, indices, quantised, n_features)
 
 
 def opened_labels(indptr: Any, indices: Any, n_labels: int, n_rows: int) -> LabelRows:

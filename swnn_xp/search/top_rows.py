@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 from array_api_compat import array_namespace, device
 
-from swnn_xp._types import Array, Neighbours
+from swnn_xp.results import Neighbours
+from swnn_xp.rows.records import Array
 
 
 def top_rows(

@@ -1,0 +1,1 @@
+"""Predict whole files: block by block, in bounded memory, resumable."""

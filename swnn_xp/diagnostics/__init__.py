@@ -1,0 +1,1 @@
+"""Check a device and time single answers."""

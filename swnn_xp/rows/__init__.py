@@ -1,0 +1,1 @@
+"""Any matrix becomes canonical rows, then quantised rows of unit length."""
