@@ -1,4 +1,4 @@
-"""Configuration of the site. Nothing is fetched from the network, at build or by the pages."""
+"""Sphinx configuration. Neither the build nor the pages fetch anything from the network."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ myst_heading_anchors = 3
 
 autosummary_generate = True
 toc_object_entries_show_parents = "hide"
-autodoc_typehints = "none"  # the docstrings say it in words
+autodoc_typehints = "none"  # the docstrings describe types in prose
 numpydoc_show_class_members = False
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

@@ -1,4 +1,4 @@
-"""Only the pages are tested here: their examples run. What makes the site needs Sphinx."""
+"""Collect only the pages: their examples run as tests. The site's own code needs Sphinx."""
 
 from doc_fences import lacks, pages
 

@@ -1,4 +1,4 @@
-"""Parts of the site that are made from the code: the command line, the backends, the pictures."""
+"""The parts of the site generated from code: command-line help, table of backends, figures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _make(app: Any) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file unless it is the same already: Sphinx reads again what is newer."""
+    """Write a file only if its text changes: Sphinx rereads files that are newer."""
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
 
@@ -57,14 +57,14 @@ def _backends() -> Iterator[str]:
 
 
 def _more_pages(folder: Path) -> Iterator[str]:
-    """List the pages of the top folder that no other page lists, so that none is lost."""
+    """Link the top-level pages that no other page links to, so that none is orphaned."""
     listed = {"index", "start", "performance", "benchmarks", "peers", "limits"}
-    listed |= {"gpu", "cluster", "serving", "promises"}
+    listed |= {"gpu", "cluster", "serving", "promises", "glossary"}
     found = sorted({page.stem for page in folder.glob("*.md")} - listed)
     if found:
         yield from ("```{toctree}", "", *(f"/{name}" for name in found), "```", "")
 
 
 def _without_last_blank_line(app: Any, page: str, source: list[str]) -> None:
-    """Doctest needs a blank line before the closing fence; readers don't."""
+    """Drop the blank line before a closing fence: doctest needs it, readers do not."""
     source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)

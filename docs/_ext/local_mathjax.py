@@ -1,4 +1,4 @@
-"""MathJax from a package on the disk in place of a server's: one file, no fonts to fetch."""
+"""Serve MathJax from an installed package instead of a CDN: one file, no fonts to fetch."""
 
 from __future__ import annotations
 
