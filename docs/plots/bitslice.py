@@ -1,4 +1,4 @@
-"""How overlaps of all rows are counted at once: bitmaps added into vertical counters."""
+"""How the overlaps of all rows are counted at once: bitmaps added into bit-sliced counters."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def main(folder: Path) -> None:
     figure, axes = plt.subplots(figsize=(10.5, 3.1))
     axes.axis("off")
     _grid(axes, 0, BITMAPS, BLUE, "bitmaps of the query's\nfrequent features", "row →")
-    _grid(axes, 18.5, planes[::-1], ORANGE, "planes: bit 4, 2 and 1\nof every row's counter", "")
+    _grid(axes, 18.5, planes[::-1], ORANGE, "bit planes: 4, 2 and 1\nof every row's counter", "")
     _numbers(axes, 37, counts)
     for x in (13.1, 31.6):
         axes.annotate(
             "", (x + 2.6, 2.5), (x, 2.5), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.5}
         )
     axes.text(
-        14.4, 3.1, "full adders:\nlogic on 512\nrows a word", ha="center", size=8.5, color=GREY
+        14.4, 3.1, "full adders:\nlogic on 512\nrows per word", ha="center", size=8.5, color=GREY
     )
     axes.text(32.9, 3.1, "transpose\n8 × 8 bits", ha="center", size=8.5, color=GREY)
     axes.set_xlim(-0.3, 49.5)
@@ -59,5 +59,5 @@ def _numbers(axes: Any, left: float, counts: Any) -> None:
     for j, count in enumerate(counts):
         axes.add_patch(Rectangle((left + j, 2.05), 0.9, 0.9, fc="white", ec=GREEN, lw=1))
         axes.text(left + j + 0.45, 2.48, str(count), ha="center", va="center", size=9)
-    axes.text(left, 5.3, "overlap of every row,\na byte each", size=9.5, va="bottom", color=GREEN,
+    axes.text(left, 5.3, "overlap of every row,\none byte each", size=9.5, va="bottom", color=GREEN,
               weight="bold")  # fmt: skip

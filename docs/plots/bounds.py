@@ -1,4 +1,4 @@
-"""Why few rows need an exact similarity: the pruned kernel's bounds, drawn on debtags."""
+"""Why few rows need an exact similarity: the pruned kernel's upper bounds on debtags."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def _draw_levels(axes: Any, ratios: Any) -> None:
     inside = ratios <= large
     rank = np.arange(1, ratios.size + 1)
     axes.fill_between(rank[inside], ratios[inside], bound[inside], color=ORANGE, alpha=0.15, lw=0)
-    axes.plot(rank[inside], bound[inside], color=ORANGE, lw=2, label="its level: what a bit says")
-    axes.plot(rank[inside], ratios[inside], color=BLUE, label="value / scale of its row")
-    beyond = f"the {np.count_nonzero(~inside)} largest stay in the inverted list"
+    axes.plot(rank[inside], bound[inside], color=ORANGE, lw=2, label="level, from the bitmap")
+    axes.plot(rank[inside], ratios[inside], color=BLUE, label="value / scale of the row")
+    beyond = f"the {np.count_nonzero(~inside)} largest stay in the postings"
     axes.plot(rank[~inside], ratios[~inside], ".", ms=4, color=GREEN, label=beyond)
     for level, name in ((small, "small"), (large, "large")):
         axes.text(ratios.size * 0.01, level + 0.03, f"{name}: {level:.2f}", color=ORANGE, size=9)
     axes.set_xlabel(f"the {ratios.size:,} rows that have the word, by value")
     axes.set_ylabel("value / scale, scale = 1 / sqrt(size of row)")
     axes.set_ylim(0, 1.1 * ratios[-1])
-    axes.set_title(f"Word “{WORD}”: two levels stand for all values", size=10.5, loc="left")
+    axes.set_title(f"Word “{WORD}”: two levels bound all values", size=10.5, loc="left")
     axes.legend(loc="upper left", frameon=False, fontsize=9)
 
 
@@ -59,7 +59,7 @@ def _draw_rows(axes: Any, problem: Bounds) -> None:
     shown = bounds > 1e-5
     kinds = [
         (~passed & shown, GREY, f"{np.count_nonzero(~passed):,} rows skipped"),
-        (passed & ~answer, ORANGE, f"{np.count_nonzero(passed & ~answer)} completed in vain"),
+        (passed & ~answer, ORANGE, f"{np.count_nonzero(passed & ~answer)} rescored, not neighbours"),
         (answer, GREEN, f"the {S} neighbours"),
     ]
     for chosen, colour, label in kinds:
@@ -70,7 +70,7 @@ def _draw_rows(axes: Any, problem: Bounds) -> None:
         )  # fmt: skip
     axes.axline((1e-4, 1e-4), (1e-2, 1e-2), color=BLUE, lw=1)
     axes.axhline(theta, color=RED, lw=1)
-    axes.text(1.1e-5, theta * 1.08, "θ, the S-th best similarity", color=RED, size=9)
+    axes.text(1.1e-5, theta * 1.08, "threshold θ, the S-th best similarity", color=RED, size=9)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(1e-5, 0.1)
@@ -78,6 +78,6 @@ def _draw_rows(axes: Any, problem: Bounds) -> None:
     axes.set_xlabel("similarity (the pruned kernel never computes the grey ones)")
     axes.set_ylabel("upper bound")
     axes.set_title(
-        f"All rows, query {PACKAGE}: no point lies below the line", size=10.5, loc="left"
+        f"All rows, query {PACKAGE}: no point is below the line", size=10.5, loc="left"
     )
     axes.legend(loc="lower right", frameon=True, fontsize=9, markerscale=1.6)

@@ -1,4 +1,4 @@
-"""The stations that data passes, from a file to a measured ranking."""
+"""The steps from a file to a measured ranking."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from matplotlib.patches import FancyBboxPatch
 from style import BLUE, GREY, INK, ORANGE, save
 
 STATIONS = [
-    ("read", "text file or\nany matrix", "io, _sparse", GREY),
-    ("unit rows", "integers of\nunit length", "fixed_point", GREY),
-    ("index", "prepared\nonce", "backends", ORANGE),
-    ("top S rows", "J$^β$ · cos,\nties by id", "similarity, search", ORANGE),
-    ("votes", "Sim$^α$ for each\nof its labels", "vote", ORANGE),
+    ("read", "text file or\nany matrix", "io", GREY),
+    ("quantise", "integer rows\nof unit length", "rows", GREY),
+    ("index", "built\nonce", "backends", ORANGE),
+    ("top S rows", "J$^β$ · cos,\nties by id", "search", ORANGE),
+    ("votes", "Sim$^α$ for each\nlabel of a row", "vote", ORANGE),
     ("ranking", "best k\nlabels", "classifier", BLUE),
-    ("measure", "P@k, nDCG,\nPSP, explain", "metrics, explain", BLUE),
+    ("measure", "P@k, nDCG,\nPSP, explain", "metrics, model", BLUE),
 ]
 WIDTH, GAP, TALL = 1.62, 0.36, 1.25
 

@@ -1,6 +1,6 @@
-"""The pruned kernel's bounds in plain NumPy, from their formulas: nothing is taken from the kernel.
+"""The pruned kernel's bounds in plain NumPy, straight from the formulas, independent of the kernel.
 
-Levels are chosen among all values of a feature, where the kernel knows eight sizes to the octave.
+Levels are chosen among all values of a feature; the kernel distinguishes eight sizes per octave.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-FREQUENT = 0.01  # share of the rows from which a feature gets bitmaps
-OUTSIDE = 0.005  # share of its values that may stay in its list
-ALIKE = 0.85  # mean level over the large one from which one bitmap is enough
-BITS, SIGNIFICANT, WORTH = 11, 2, 0.25  # of weights, for few neighbours and beta = 1
+FREQUENT = 0.01  # a feature in at least this fraction of the rows gets bitmaps
+OUTSIDE = 0.005  # fraction of its values that may stay in its postings
+ALIKE = 0.85  # mean level / large level above which one bitmap is enough
+BITS, SIGNIFICANT, WORTH = 11, 2, 0.25  # of the weights, for small S and beta = 1
 
 
 def unit(X: Any) -> Any:
-    """Rows of length 1."""
+    """Scale rows to length 1."""
     X = X.astype(np.float64)
     lengths = np.sqrt(X.multiply(X).sum(axis=1))
     X.data /= np.repeat(np.maximum(lengths, 1e-300), np.diff(X.indptr))
@@ -26,7 +26,7 @@ def unit(X: Any) -> Any:
 
 
 def levels(ratios: Any) -> tuple[float, float]:
-    """Small and large level of a feature's ratios value / scale; its list has what is beyond."""
+    """Small and large level of a feature's ratios value / scale; its postings hold the rest."""
     ratios = np.sort(ratios)
     kept = ratios[: ratios.size - int(OUTSIDE * ratios.size)]
     saved = np.arange(1, kept.size + 1) * (kept[-1] - kept)
@@ -37,7 +37,7 @@ def levels(ratios: Any) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of all unit rows ``X`` against one unit query ``q``, with beta = 1."""
+    """Upper bounds for all unit rows ``X`` and one unit query ``q``, with beta = 1."""
 
     X: Any
     q: Any
@@ -75,7 +75,7 @@ class Bounds:
 
     @cached_property
     def weights(self) -> tuple[Any, Any, float]:
-        """Whole numbers for small and large values of each of `often`, and the size of a step."""
+        """Integer weights of small and large values for each of `often`, and the step size."""
         small, large = self.q[self.often] * self.level_table.T
         step = large.sum() / 2**BITS
         step = large.max() / _rounded_up(large.max() / step) * (1 + 4e-9)
@@ -85,7 +85,7 @@ class Bounds:
 
     @cached_property
     def parts(self) -> tuple[Any, Any]:
-        """For every value: what it adds to the row's listed sum, and to its sum of weights."""
+        """What each value adds to its row's sum over postings, and to its sum of weights."""
         low, high, _ = self.weights
         place = np.full(self.q.size, -1)
         place[self.often] = np.arange(self.often.size)
@@ -118,7 +118,7 @@ class Bounds:
 
 
 def _rounded_up(values: Any) -> Any:
-    """Whole numbers of few significant bits, not below the values."""
+    """Round up to integers with few significant bits."""
     whole = np.ceil(np.asarray(values) * (1 + 1e-9)).astype(np.int64)
     shift = np.maximum(np.ceil(np.log2(whole + 1)).astype(np.int64) - SIGNIFICANT, 0)
     return ((whole + (1 << shift) - 1) >> shift) << shift

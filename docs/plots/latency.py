@@ -1,4 +1,4 @@
-"""How long single rows take: a histogram of one session's answers on debtags."""
+"""The time of single answers: a histogram from one session on debtags."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def main(folder: Path) -> None:
     session = SWNNClassifier().fit(data.X_train, data.Y_train).session()
     rows = [data.X_test[[i]] for i in range(ROWS)]
     times = np.full(ROWS, np.inf)
-    for _ in range(3):  # the best of three: what the row costs, not what else the machine does
+    for _ in range(3):  # the best of three: the cost of the row, not of other jobs
         for i, row in enumerate(rows):
             started = time.perf_counter()
             session.predict_one(row.indices, row.data, 5)
@@ -30,7 +30,7 @@ def main(folder: Path) -> None:
     figure, axes = plt.subplots(figsize=(8, 3.2))
     bins = np.geomspace(np.quantile(micros, 0.001), np.quantile(micros, 0.999), 60)
     axes.hist(np.clip(micros, bins[0], bins[-1]), bins=bins, color=BLUE)
-    axes.set_ylim(0, 1.15 * axes.get_ylim()[1])  # room for the words
+    axes.set_ylim(0, 1.15 * axes.get_ylim()[1])  # room for the text
     for share, colour, side in ((0.5, ORANGE, "right"), (0.99, RED, "left")):
         value = np.quantile(micros, share)
         axes.axvline(value, color=colour)
@@ -40,7 +40,7 @@ def main(folder: Path) -> None:
     axes.set_xticks(_ticks(bins[0], bins[-1]), [f"{t:g}" for t in _ticks(bins[0], bins[-1])])
     axes.minorticks_off()
     axes.set_xlabel("µs for one row, S = 25, α = β = 1, best of three")
-    axes.set_ylabel(f"of {ROWS:,} rows")
+    axes.set_ylabel(f"rows, of {ROWS:,}")
     date = time.strftime("%Y-%m-%d")
     axes.set_title(
         f"{_processor()}, {os.cpu_count()} cores, one thread used; {date}", size=9, loc="left"

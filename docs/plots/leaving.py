@@ -1,4 +1,4 @@
-"""How a row is left before its end: what is known of one dot product, value by value."""
+"""How a row is abandoned early: what is known about one dot product, value by value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from style import BLUE, GREY, ORANGE, RED, save
 
 from swnn_xp import datasets
 
-BLOCK = 32  # values between two looks at the goal: two cache lines
+BLOCK = 32  # values between two checks: two cache lines
 
 
 def main(folder: Path) -> None:
@@ -28,14 +28,14 @@ def main(folder: Path) -> None:
 
 
 def _longest_in_vain(problem: Bounds) -> tuple[int, float]:
-    """Of the rows that pass the bound and are no neighbours, the longest; and theta."""
+    """The longest candidate that is not a neighbour, and theta."""
     theta = np.sort(problem.sims)[-S]
     in_vain = np.flatnonzero((problem.uppers >= theta) & (problem.sims < theta))
     return int(in_vain[problem.sizes[in_vain].argmax()]), float(theta)
 
 
 def _course(problem: Bounds, row: int) -> tuple[Any, Any]:
-    """The dot product so far, and with the most that the rest can add, along the forward row."""
+    """The dot product so far, and its upper bound, along the forward row."""
     here = np.arange(problem.X.indptr[row], problem.X.indptr[row + 1])
     listed, weights = problem.parts
     forward = here[[_is_forward(problem, p) for p in here]]
@@ -47,7 +47,7 @@ def _course(problem: Bounds, row: int) -> tuple[Any, Any]:
 
 
 def _is_forward(problem: Bounds, p: int) -> bool:
-    """Whether a value is in its forward row, not in a list."""
+    """Whether a value is stored in its forward row, not in the postings."""
     j = problem.X.indices[p]
     if not problem.is_frequent[j]:
         return False
@@ -58,15 +58,15 @@ def _draw(axes: Any, known: Any, most: Any, goal: float) -> None:
     assert (np.diff(most) <= 1e-12).all(), "the bound rises"
     place = np.arange(known.size)
     axes.fill_between(place, known, most, color=ORANGE, alpha=0.15, lw=0, step="post")
-    axes.step(place, most, where="post", color=ORANGE, label="and the most that the rest can add")
+    axes.step(place, most, where="post", color=ORANGE, label="upper bound: plus the most the rest can add")
     axes.step(place, known, where="post", color=BLUE, label="dot product so far")
     axes.axhline(goal, color=RED, lw=1)
-    axes.text(place[-1], goal * 1.02, "what it must reach", color=RED, size=9, ha="right")
+    axes.text(place[-1], goal * 1.02, "threshold", color=RED, size=9, ha="right")
     looks = [p for p in range(BLOCK, known.size, BLOCK) if most[p] < goal]
     for p in looks[:1]:
         axes.axvline(p, color=GREY, lw=1, ls="--")
-        axes.text(p + 0.5, known[0] * 1.02, f"left here: {p} of {place[-1]} values", size=9)
-    axes.set_xlabel("values in the forward row, the largest first")
+        axes.text(p + 0.5, known[0] * 1.02, f"abandoned here: {p} of {place[-1]} values", size=9)
+    axes.set_xlabel("values in the forward row, largest first")
     axes.set_ylabel("dot product")
     axes.set_ylim(0.9 * known[0], 1.35 * max(most[0], goal))
     axes.legend(loc="upper right", frameon=False, fontsize=9)

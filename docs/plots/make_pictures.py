@@ -1,4 +1,4 @@
-"""Make the pictures: ``python docs/plots/make_pictures.py FOLDER [NAME ...]``."""
+"""Draw the figures: ``python docs/plots/make_pictures.py FOLDER [NAME ...]``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 NAMES = ("data_flow", "neighbours", "precision", "latency", "bounds", "leaving", "bitslice")
-ALWAYS = ("latency",)  # a measurement: it says when it was made
+ALWAYS = ("latency",)  # a measurement: its title says when it was taken
 HERE = Path(__file__).resolve().parent
 
 
@@ -17,7 +17,7 @@ def make(folder: Path, names: tuple[str, ...] = NAMES) -> None:
 
 
 def outdated(folder: Path) -> tuple[str, ...]:
-    """Names of the pictures that are missing, older than their scripts, or always made anew."""
+    """Names of figures that are missing, older than their scripts, or always redrawn."""
     return tuple(
         name for name in NAMES if name in ALWAYS or not _is_current(folder / f"{name}.svg", name)
     )

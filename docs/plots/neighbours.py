@@ -1,4 +1,4 @@
-"""One query, its neighbours and the labels they vote for, as a graph with weights."""
+"""One query, its neighbours and the labels they vote for, as a weighted graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PACKAGE, S, K = "gnucash", 6, 8
 
 
 class Column(NamedTuple):
-    """Where the nodes of one kind stand."""
+    """Position, title and colour of one column of nodes."""
 
     left: float
     right: float

@@ -1,4 +1,4 @@
-"""P@1, P@3 and P@5 on debtags against S, a line for each (alpha, beta) of the paper's protocol."""
+"""P@1, P@3 and P@5 on debtags against S, one line per (alpha, beta) of the paper's protocol."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def main(folder: Path) -> None:
     data = datasets.load("debtags")
     figure, panels = plt.subplots(1, 3, figsize=(11, 3.6))
     for beta in (0, 1):
-        # Neighbours depend on beta alone: found once for the largest S, voted on many times.
+        # Neighbours depend only on beta: search once for the largest S, then vote many times.
         clf = SWNNClassifier(max(SIZES), beta=beta).fit(data.X_train, data.Y_train)
         found = clf.kneighbors(data.X_test)
         for alpha in [pair[0] for pair in PAIRS if pair[1] == beta]:
@@ -44,7 +44,7 @@ def main(folder: Path) -> None:
         panel.set_xscale("log")
         panel.set_xticks([1, 4, 25, 100], ["1", "4", "25", "100"])
         panel.minorticks_off()
-        panel.set_xlabel("S, neighbours that vote")
+        panel.set_xlabel("S, number of neighbours")
         panel.set_title(f"P@{k}, %")
     figure.legend(
         *panels[0].get_legend_handles_labels(), loc="lower center", ncols=6, frameon=False

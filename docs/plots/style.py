@@ -1,4 +1,4 @@
-"""What the pictures share: colours, sizes, and how they are saved."""
+"""What the figures share: colours, sizes, and how they are saved."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ plt.rcParams.update(
         "font.size": 10,
         "text.color": INK,
         "svg.fonttype": "path",  # looks the same on every machine
-        "svg.hashsalt": "swnn_xp",  # the same picture gives the same file
+        "svg.hashsalt": "swnn_xp",  # the same figure gives the same file
     }
 )
 
 
 def save(figure: Any, folder: Path, name: str) -> None:
-    """Write the picture as SVG."""
+    """Write the figure as SVG."""
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(
         folder / f"{name}.svg", bbox_inches="tight", pad_inches=0.1, metadata={"Date": None}
