@@ -59,7 +59,7 @@ def _draw_rows(axes: Any, problem: Bounds) -> None:
     shown = bounds > 1e-5
     kinds = [
         (~passed & shown, GREY, f"{np.count_nonzero(~passed):,} rows skipped"),
-        (passed & ~answer, ORANGE, f"{np.count_nonzero(passed & ~answer)} rescored, not neighbours"),
+        (passed & ~answer, ORANGE, f"{np.count_nonzero(passed & ~answer)} rescored in vain"),
         (answer, GREEN, f"the {S} neighbours"),
     ]
     for chosen, colour, label in kinds:
@@ -77,7 +77,5 @@ def _draw_rows(axes: Any, problem: Bounds) -> None:
     axes.set_ylim(1e-5, 0.3)
     axes.set_xlabel("similarity (the pruned kernel never computes the grey ones)")
     axes.set_ylabel("upper bound")
-    axes.set_title(
-        f"All rows, query {PACKAGE}: no point is below the line", size=10.5, loc="left"
-    )
+    axes.set_title(f"All rows, query {PACKAGE}: no point is below the line", size=10.5, loc="left")
     axes.legend(loc="lower right", frameon=True, fontsize=9, markerscale=1.6)

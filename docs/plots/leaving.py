@@ -58,7 +58,7 @@ def _draw(axes: Any, known: Any, most: Any, goal: float) -> None:
     assert (np.diff(most) <= 1e-12).all(), "the bound rises"
     place = np.arange(known.size)
     axes.fill_between(place, known, most, color=ORANGE, alpha=0.15, lw=0, step="post")
-    axes.step(place, most, where="post", color=ORANGE, label="upper bound: plus the most the rest can add")
+    axes.step(place, most, where="post", color=ORANGE, label="plus the most the rest can add")
     axes.step(place, known, where="post", color=BLUE, label="dot product so far")
     axes.axhline(goal, color=RED, lw=1)
     axes.text(place[-1], goal * 1.02, "threshold", color=RED, size=9, ha="right")
