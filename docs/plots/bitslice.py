@@ -33,9 +33,7 @@ def main(folder: Path) -> None:
         axes.annotate(
             "", (x + 2.6, 2.5), (x, 2.5), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.5}
         )
-    axes.text(
-        14.4, 3.1, "full adders:\nlogic on 512\nrows per word", ha="center", size=8.5, color=GREY
-    )
+    axes.text(14.4, 3.1, "full adders:\n512 rows\nper word", ha="center", size=8.5, color=GREY)
     axes.text(32.9, 3.1, "transpose\n8 × 8 bits", ha="center", size=8.5, color=GREY)
     axes.set_xlim(-0.3, 49.5)
     axes.set_ylim(-0.9, 7)

@@ -14,7 +14,7 @@ STATIONS = [
     ("quantise", "integer rows\nof unit length", "rows", GREY),
     ("index", "built\nonce", "backends", ORANGE),
     ("top S rows", "J$^β$ · cos,\nties by id", "search", ORANGE),
-    ("votes", "Sim$^α$ for each\nlabel of a row", "vote", ORANGE),
+    ("votes", "Sim$^α$ for each\nof its labels", "vote", ORANGE),
     ("ranking", "best k\nlabels", "classifier", BLUE),
     ("measure", "P@k, nDCG,\nPSP, explain", "metrics, model", BLUE),
 ]

@@ -61,7 +61,7 @@ def _draw(axes: Any, known: Any, most: Any, goal: float) -> None:
     axes.step(place, most, where="post", color=ORANGE, label="plus the most the rest can add")
     axes.step(place, known, where="post", color=BLUE, label="dot product so far")
     axes.axhline(goal, color=RED, lw=1)
-    axes.text(place[-1], goal * 1.02, "threshold", color=RED, size=9, ha="right")
+    axes.text(place[-1], goal * 1.02, "threshold θ / Jaccard index", color=RED, size=9, ha="right")
     looks = [p for p in range(BLOCK, known.size, BLOCK) if most[p] < goal]
     for p in looks[:1]:
         axes.axvline(p, color=GREY, lw=1, ls="--")
