@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from swnn_kernels import Labels, Settings
 from swnn_kernels import Session as KernelSession
 from swnn_xp._types import Neighbours, Ranking
 from swnn_xp.backends._segmented import SegmentedIndex
@@ -87,7 +88,7 @@ class Session:
 
         0 without a budget, or where the answer is exact all the same.
         """
-        return sum(session.might for session in self._sessions)
+        return sum(session.n_unresolved for session in self._sessions)
 
     def _open(self, model: Model) -> None:
         self._sessions, self._firsts = [], []
@@ -99,10 +100,12 @@ class Session:
             self._sessions.append(
                 KernelSession(
                     part.inverted,
-                    indptr - indptr[0] if first else indptr,
-                    model.voting_labels.indices[indptr[0] : indptr[-1]],
-                    *self._params,
-                    dead=dead,
+                    Labels.prepare(
+                        indptr - indptr[0] if first else indptr,
+                        model.voting_labels.indices[indptr[0] : indptr[-1]],
+                    ),
+                    Settings(*self._params),
+                    removed=dead,
                     budget=self._budget,
                 )
             )

@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from swnn_kernels import InvertedIndex, OpenedIndex, rank, search, vote_found
+from swnn_kernels import (
+    HybridIndex,
+    Labels,
+    Rows,
+    Settings,
+    UntrustedIndex,
+    rank,
+    search,
+    vote_batch,
+)
 from swnn_xp._types import LabelRows, Neighbours, Ranking, UnitRows
 from swnn_xp.backends._base import Index
 
@@ -16,17 +25,18 @@ class NumbaIndex(Index):
 
     backend = "numba"
 
-    def __init__(self, inverted: InvertedIndex, memory_budget: int, n_jobs: int) -> None:
+    def __init__(self, inverted: HybridIndex, memory_budget: int, n_jobs: int) -> None:
         self.inverted = inverted
         self.memory_budget = memory_budget
         self._n_jobs = n_jobs
+        self._labels: tuple[LabelRows, Labels] | None = None
 
     @classmethod
     def build(
         cls, rows: UnitRows, *, memory_budget: int, n_jobs: int = 1, device: Any = None
     ) -> NumbaIndex:
         """Prepare an index over the rows."""
-        return cls(InvertedIndex.build(*rows), memory_budget, n_jobs)
+        return cls(HybridIndex.build(Rows(*rows)), memory_budget, n_jobs)
 
     @classmethod
     def from_arrays(
@@ -39,7 +49,7 @@ class NumbaIndex(Index):
         device: Any = None,
     ) -> NumbaIndex:
         """Make the index again out of ``arrays()``, without copying them."""
-        return cls(OpenedIndex.from_arrays(arrays), memory_budget, n_jobs)
+        return cls(UntrustedIndex.from_arrays(arrays), memory_budget, n_jobs)
 
     @property
     def n_rows(self) -> int:
@@ -53,7 +63,7 @@ class NumbaIndex(Index):
 
     def rows(self) -> UnitRows:
         """Return the rows that the index was built from."""
-        return UnitRows(*self.inverted.rows(), self.n_features)
+        return UnitRows(*self.inverted.rows())
 
     def arrays(self) -> dict[str, Any]:
         """Return the arrays of the inverted index."""
@@ -71,8 +81,9 @@ class NumbaIndex(Index):
         self, queries: UnitRows, n_neighbors: int, beta: float, dead: Any = None
     ) -> Neighbours:
         """Find the best rows of each query, never one that is marked in ``dead``."""
+        rows, n_jobs = Rows(*queries), self._n_jobs
         return Neighbours(
-            *search(self.inverted, *queries[:3], n_neighbors, beta, dead=dead, n_jobs=self._n_jobs)
+            *search(self.inverted, rows, n_neighbors, beta, removed=dead, n_jobs=n_jobs)
         )
 
     def rank(
@@ -89,17 +100,22 @@ class NumbaIndex(Index):
         return Ranking(
             *rank(
                 self.inverted,
-                *labels[:2],
-                *queries[:3],
-                n_neighbors,
-                alpha,
-                beta,
+                self._prepared(labels),
+                Rows(*queries),
+                Settings(n_neighbors, alpha, beta),
                 k,
-                dead=dead,
+                removed=dead,
                 n_jobs=self._n_jobs,
             )
         )
 
     def rank_found(self, found: Neighbours, labels: LabelRows, alpha: float, k: int) -> Ranking:
         """Let neighbours vote that were found before."""
-        return Ranking(*vote_found(*labels[:2], *found, alpha, k))
+        return Ranking(*vote_batch(self._prepared(labels), *found, alpha, k))
+
+    def _prepared(self, labels: LabelRows) -> Labels:
+        """Labels as the kernels take them; prepared once, not in every call."""
+        held = self._labels
+        if held is None or held[0] is not labels:
+            held = self._labels = labels, Labels.prepare(*labels[:2])
+        return held[1]
