@@ -17,13 +17,18 @@ class Field(NamedTuple):
 
 
 @cache
-def fields_of(record: type) -> tuple[Field, ...]:
+def _fields_of(record: Any) -> tuple[Field, ...]:
     """Fields of a NamedTuple class in their order."""
     hints = get_type_hints(record, include_extras=True)
     return tuple(
         Field(name, (get_args(hints[name])[1:] or (None,))[0], hints[name] is float)
-        for name in record._fields  # type: ignore[attr-defined]
+        for name in record._fields
     )
+
+
+def fields_of(record: Any) -> tuple[Field, ...]:
+    """Fields of a NamedTuple class in their order."""
+    return _fields_of(record)
 
 
 def check_arrays(record: Any) -> None:

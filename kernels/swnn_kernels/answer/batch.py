@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from swnn_kernels.vote.labels import Labels
 _NO_LABELS = Labels.prepare(np.zeros(1, np.int64), np.zeros(0, np.int32))
 
 
-class _Job(NamedTuple):
+@dataclass(frozen=True)
+class _Job:
     """All that the threads of a batch share; k is 0 where neighbours are wanted."""
 
     index: HybridIndex

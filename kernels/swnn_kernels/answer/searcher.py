@@ -33,13 +33,13 @@ class Searcher:
         if self.is_pruned:
             self.prune = prune_buffers(index, longest, budget)
             self._kept.append(index.pruned)
-            own = index.pruned_table, self.buffers_table, table(self.prune)
+            own: tuple[Any, ...] = index.pruned_table, self.buffers_table, table(self.prune)
             self._answer = kernels.answer_pruned
         else:
             self._kept.append(index.postings)
             own = table(index.postings), self.buffers_table
             self._answer = kernels.answer_exhaustive
-        self._tables: tuple[Any, ...] = (*own, table(labels))
+        self._tables = *own, table(labels)
 
     def answer(
         self, task_table: Any, queries_table: Any, out: tuple[np.ndarray, np.ndarray]

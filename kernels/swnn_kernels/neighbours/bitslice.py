@@ -44,13 +44,12 @@ def _load(lines, i):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _absorb(lines, counter, carries, to_two, to_eight):  # type: ignore[no-untyped-def]
+def _absorb(lines, one, two, four, carries, to_two, to_eight):  # type: ignore[no-untyped-def]
     """Add lines of weight 1 to a counter (one, two, four); carries of 2 and of 8 are queued.
 
     Full adders take three bits of a weight and give one of it and one of twice the weight, so every
     adder makes one line less to add.
     """
-    one, two, four = counter
     i, last = lines.first, lines.last
     while i + 8 <= last:
         one, two1 = add3(one, _load(lines, i), _load(lines, i + 1))
@@ -73,7 +72,7 @@ def _absorb(lines, counter, carries, to_two, to_eight):  # type: ignore[no-untyp
         store_words(carries, to_two, one & single)
         to_two += STEP_WORDS
         one = one ^ single
-    return (one, two, four), to_two, to_eight
+    return one, two, four, to_two, to_eight
 
 
 @inline
@@ -86,18 +85,18 @@ def weighted_sum(prune, offsets, indptr, at, limit):  # type: ignore[no-untyped-
     carries, carry_lines, planes = prune.carries, prune.carry_lines, prune.planes
     room = carry_lines.size * STEP_WORDS
     zero = splat_words(np.uint64(0))
-    counter = zero, zero, zero
+    one, two, four = zero, zero, zero
     # Where the queues of planes p, p + 1, p + 2 and p + 3 start and how far they are filled.
     base0, base1, base2, base3 = 0, room, 2 * room, 3 * room
     end0, end1, end2 = base0, base1, base2
     for p in range(limit):
         end3 = base3
         queued = Lines(carries, carry_lines, 0, (end0 - base0) // STEP_WORDS, base0)
-        counter, end1, end3 = _absorb(queued, counter, carries, end1, end3)
+        one, two, four, end1, end3 = _absorb(queued, one, two, four, carries, end1, end3)
         counted = Lines(prune.group_counts, offsets, indptr[p], indptr[p + 1], at)
-        counter, end1, end3 = _absorb(counted, counter, carries, end1, end3)
-        store_words(planes, p * STEP_WORDS, counter[0])
-        counter = counter[1], counter[2], zero
+        one, two, four, end1, end3 = _absorb(counted, one, two, four, carries, end1, end3)
+        store_words(planes, p * STEP_WORDS, one)
+        one, two, four = two, four, zero
         base0, base1, base2, base3 = base1, base2, base3, base0
         end0, end1, end2 = end1, end2, end3
     for p in range(limit, (limit + 7) & ~7):

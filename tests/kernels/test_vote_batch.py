@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swnn_kernels import vote_found
+from swnn_kernels import Labels, vote_batch
 from swnn_xp._types import LabelRows, Neighbours
 from swnn_xp.vote import rank, vote
 
@@ -34,13 +34,13 @@ def test_same_bits(seed, n_queries, n_neighbors, alpha, k):
     sims = np.where(missing, 0.0, rng.integers(1, 4, ids.shape) / 4)
     ids = np.where(missing, -1, ids)
     expected = rank(vote(Neighbours(ids, sims), labels, alpha), k)
-    got = vote_found(labels.indptr, labels.indices, ids, sims, alpha, k)
+    got = vote_batch(Labels.prepare(labels.indptr, labels.indices), ids, sims, alpha, k)
     np.testing.assert_array_equal(got[0], expected.labels)
     np.testing.assert_array_equal(got[1], expected.scores)
 
 
 def test_neighbours_out_of_range_are_refused():
-    labels = np.array([0, 1]), np.array([0], np.int32)
+    labels = Labels.prepare(np.array([0, 1]), np.array([0]))
     for bad in (1, -2):
         with pytest.raises(ValueError, match="neighbours must lie in"):
-            vote_found(*labels, np.array([[bad]]), np.array([[0.5]]), 1.0, 1)
+            vote_batch(labels, np.array([[bad]]), np.array([[0.5]]), 1.0, 1)
