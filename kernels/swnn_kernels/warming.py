@@ -10,11 +10,12 @@ import numpy as np
 from swnn_kernels._numba.caching import cache_folder
 from swnn_kernels.answer.batch import rank, search
 from swnn_kernels.answer.session import Session
+from swnn_kernels.dtypes import frozen
 from swnn_kernels.fixed_point import quantise
 from swnn_kernels.index.hybrid import HybridIndex
 from swnn_kernels.index.untrusted import UntrustedIndex
 from swnn_kernels.records import Rows, Settings
-from swnn_kernels.text.decimal import powers_of_five
+from swnn_kernels.text.decimal import powers_of_five, scaled
 from swnn_kernels.text.parse import ParseRules, parse_rows, parsed_rows
 from swnn_kernels.vote.batch import vote_batch
 from swnn_kernels.vote.labels import Labels
@@ -43,7 +44,11 @@ def warmup(progress: Callable[[str], None] | None = None) -> Path | None:
     _parse()
     step("the index")
     index, rows = _build()
-    labels, settings = Labels.prepare(np.arange(3), np.arange(2)), Settings(1, 1.0, 1.0)
+    n_rows = rows.n_rows
+    labels, settings = (
+        Labels.prepare(np.arange(n_rows + 1), np.arange(n_rows)),
+        Settings(1, 1.0, 1.0),
+    )
     step("votes")
     vote_batch(labels, np.zeros((1, 1)), np.ones((1, 1)), 1.0, 1)
     for method in ("exhaustive", "pruned"):
@@ -57,17 +62,20 @@ def warmup(progress: Callable[[str], None] | None = None) -> Path | None:
 
 def _parse() -> None:
     text = np.frombuffer(bytearray(b"0 0:1\n"), np.uint8)
+    powers = powers_of_five()
+    scaled(np.uint64(1), 0, powers)
     rules = ParseRules(False, 0, 1, 1, 1.0)
-    parse_rows(text, (0, text.size), 1, rules, powers_of_five(), parsed_rows(1, text.size))
+    parse_rows(text, (0, text.size), 1, rules, powers, parsed_rows(1, text.size))
 
 
 def _build() -> tuple[HybridIndex, Rows]:
-    indptr, indices = np.array([0, 2, 3]), np.array([0, 1, 1])
-    rows = Rows(indptr, indices, quantise(indptr, indices, np.ones(3)), 2)
-    index = HybridIndex.build(rows, frequent=0.6, fewest=2)
+    # Large enough for bitmaps to pay: fewer rows would have no frequent features.
+    indptr, indices = np.arange(0, 1001, 10), np.tile(np.arange(10), 100)
+    rows = Rows(indptr, indices, quantise(indptr, indices, np.ones(1000)), 10)
+    index = HybridIndex.build(rows, frequent=0.0, fewest=1)
     untrusted = UntrustedIndex.from_arrays(index.arrays())
-    untrusted.check_lists(rows.prepared().indices)
-    untrusted.check_lists(np.arange(2))
+    untrusted.check_lists(rows.prepared().indices)  # of a batch, and of a session
+    untrusted.check_lists(frozen(np.arange(2)))
     index.check()
     index.rows()
     index.shared(0, indices[:2])
