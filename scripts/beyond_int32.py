@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from swnn_kernels import InvertedIndex, normalise, search
+from swnn_kernels import HybridIndex, Rows, quantise, search
 from swnn_xp import SWNNClassifier
 from swnn_xp.store import save_arrays
 
@@ -97,24 +97,26 @@ def main() -> None:
         often, last = block(0), block(1)
         rng = np.random.default_rng(2)
         pointers = np.arange(BLOCK + 1, dtype=np.int64) * SIZE
-        units = [
-            normalise(pointers, part.reshape(-1), rng.random(part.size)).reshape(part.shape)
+        quantised = [
+            quantise(pointers, part.reshape(-1), rng.random(part.size)).reshape(part.shape)
             for part in (often, last)
         ]
         n_rows = BLOCK * (REPEATS + 1)
         indptr = np.arange(n_rows + 1, dtype=np.int64) * SIZE
         indices = repeated(folder, "indices", often, last)
-        values = repeated(folder, "units", *units)
+        values = repeated(folder, "quantised", *quantised)
         print(f"{n_rows:,} rows, {indices.size:,} non-zeros, 2**31 = {2**31:,}")
         with watched("build"):
-            index = InvertedIndex.build(indptr, indices, values, WIDTH)
-        print(f"index of {index.nbytes / 1e9:.1f} GB, {index.pairs.size:,} forward entries")
+            index = HybridIndex.build(Rows(indptr, indices, values, WIDTH))
+        n_forward = index.stored.forward_hi.size
+        print(f"index of {index.nbytes / 1e9:.1f} GB, {n_forward:,} forward entries")
         rows = [0, 5, BLOCK - 1, n_rows - 1, n_rows - BLOCK, n_rows - 77]
         starts = np.array(rows)[:, None] * SIZE + np.arange(SIZE)
-        queries = np.arange(len(rows) + 1) * SIZE, indices[starts].ravel(), values[starts].ravel()
+        pointers = np.arange(len(rows) + 1) * SIZE
+        queries = Rows(pointers, indices[starts].ravel(), values[starts].ravel(), WIDTH)
         for beta in (0.0, 1.0):
             with watched(f"search, beta {beta:g}"):
-                check(search(index, *queries, 25, beta), rows, 25)
+                check(search(index, queries, 25, beta), rows, 25)
         labels = (np.arange(n_rows) % 1000).astype(np.int32)
         arrays = {f"index_{name}": array for name, array in index.arrays().items()}
         arrays |= {"labels_indptr": np.arange(n_rows + 1), "labels_indices": labels}

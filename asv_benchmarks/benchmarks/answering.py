@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from swnn_kernels import Session
+from swnn_kernels import Labels, Session, Settings
 
 from . import data
 from .common import (
@@ -100,13 +100,14 @@ class Work(Suite):
     def track_share_of_postings_read(self):
         index, rows = self.clf.index_.inverted, queries(LARGE_BATCH)
         labels = data.load("Y_train")
-        labels = labels.indptr.astype(np.int64), labels.indices.astype(np.int32)
-        session = Session(index, *labels, N_NEIGHBORS, 1.0, 1.0, method="pruned")
-        if not hasattr(session, "_scratch"):
-            raise NotImplementedError("this kernel does not count what it reads")
+        labels = Labels.prepare(labels.indptr, labels.indices)
+        session = Session(index, labels, Settings(N_NEIGHBORS, 1.0, 1.0), method="pruned")
+        prune = session._searcher.prune
+        if prune is None:
+            raise NotImplementedError("this search does not count what it reads")
         for a, b in itertools.pairwise(rows.indptr):
             session.kneighbors_one(rows.indices[a:b], rows.data[a:b])
-        occurrences = np.diff(index.inverted.starts)
-        return int(session._scratch.tally[0]) / int(occurrences[rows.indices].sum())
+        occurrences = np.diff(index.postings.indptr)
+        return int(prune.postings_read[0]) / int(occurrences[rows.indices].sum())
 
     track_share_of_postings_read.unit = "share"

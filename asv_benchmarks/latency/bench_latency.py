@@ -7,13 +7,14 @@ of data sets (folders under ../shared/data, twins as twin:NAME:SCALE) and `--que
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from pathlib import Path
 
 import numpy as np
 from paper_loop import PaperLoop
 
-from swnn_kernels import InvertedIndex, Session, normalise, rank
+from swnn_kernels import HybridIndex, Labels, Rows, Session, Settings, quantise, rank
 
 SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en")
 TWINS = ("twin:Wiki10-31K:1", "twin:Amazon-670K:1")
@@ -32,18 +33,14 @@ def load(name):
 
 
 def canonical(matrix):
-    """Arrays indptr, indices, float64 values and units of a scipy matrix."""
+    """Quantised rows of a scipy matrix, and its float64 values."""
     matrix = matrix.copy()
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     indptr = matrix.indptr.astype(np.int64)
+    indices = matrix.indices.astype(np.int32)
     values = matrix.data.astype(np.float64)
-    return (
-        indptr,
-        matrix.indices.astype(np.int32),
-        values,
-        normalise(indptr, matrix.indices, values),
-    )
+    return Rows(indptr, indices, quantise(indptr, indices, values), matrix.shape[1]), values
 
 
 def best_times(n_queries, *answers):
@@ -67,17 +64,20 @@ class Problem:
     def __init__(self, name, n_queries):
         data = load(name)
         self.name = name
-        indptr, indices, _, units = canonical(data.X_train)
-        self.index = InvertedIndex.build(indptr, indices, units, data.X_train.shape[1])
-        self.labels = data.Y_train.indptr.astype(np.int64), data.Y_train.indices.astype(np.int32)
-        self.test = canonical(data.X_test)
+        self.index = HybridIndex.build(canonical(data.X_train)[0])
+        self.labels = Labels.prepare(data.Y_train.indptr, data.Y_train.indices)
+        self.test, values = canonical(data.X_test)
         self.truth = data.Y_test.tocsr()
-        starts, features, values, units = self.test
-        self.n_queries = min(n_queries, starts.size - 1)
-        cuts = [slice(starts[q], starts[q + 1]) for q in range(self.n_queries)]
+        indptr, features, quantised, _ = self.test
+        self.n_queries = min(n_queries, self.test.n_rows)
+        cuts = [slice(indptr[q], indptr[q + 1]) for q in range(self.n_queries)]
         self.raw = [(features[c].astype(np.int64), values[c]) for c in cuts]
-        self.unit = [(features[c], (units[c] * 2.0**-23).astype(np.float32)) for c in cuts]
-        counts = np.diff(self.index.inverted.starts)
+        self.unit = [(features[c], (quantised[c] * 2.0**-23).astype(np.float32)) for c in cuts]
+        self.all_raw = [
+            (features[a:b].astype(np.int64), values[a:b])
+            for a, b in itertools.pairwise(indptr.tolist())
+        ]
+        counts = np.diff(self.index.postings.indptr)
         self.postings = np.mean([counts[features[c]].sum() for c in cuts])
 
     def paper(self, n_neighbors, beta):
@@ -85,22 +85,28 @@ class Problem:
         return lambda q: loop.search(*self.unit[q])
 
     def session(self, n_neighbors, beta, **options):
-        return Session(self.index, *self.labels, n_neighbors, 1.0, beta, **options)
+        settings = Settings(n_neighbors, 1.0, beta)
+        return Session(self.index, self.labels, settings, **options)
 
     def compare(self, n_neighbors, beta, **options):
-        """Times of the paper's loop and of a session, and the session's tally of a query."""
+        """Times of the paper's loop and of a session; its postings and rescored rows a query."""
         session = self.session(n_neighbors, beta, **options)
         session.kneighbors_one(*max(self.raw, key=lambda row: row[0].size))  # makes all buffers
-        scratch = getattr(session, "_scratch", None)
-        if scratch:
-            scratch.tally[:3] = 0
+        before = counters(session)
         paper, here = best_times(
             self.n_queries,
             self.paper(n_neighbors, beta),
             lambda q: session.kneighbors_one(*self.raw[q]),
         )
-        tally = scratch.tally / (ROUNDS * self.n_queries) if scratch else np.zeros(4)
-        return paper, here, tally
+        return paper, here, (counters(session) - before) / (ROUNDS * self.n_queries)
+
+
+def counters(session):
+    """Postings read and rows rescored so far; zeros where the exhaustive search answers."""
+    prune = session._searcher.prune
+    if prune is None:
+        return np.zeros(2)
+    return np.array([prune.postings_read[0], prune.rows_rescored[0]])
 
 
 def report(problem):
@@ -108,16 +114,16 @@ def report(problem):
     index = problem.index
     size = f"{index.nbytes / max(1, index.nnz):.2f} bytes/non-zero"
     print(f"\n{problem.name}: {index.n_rows} rows, {problem.postings:.0f} postings a query, {size}")
-    print("  S beta  paper ms  here ms  ratio  postings read  rows completed  p99/mean")
+    print("  S beta  paper ms  here ms  ratio  postings read   rows rescored  p99/mean")
     first = None
     for n_neighbors in (25, 75):
         for beta in (1.0, 0.0):
-            paper, here, tally = problem.compare(n_neighbors, beta)
+            paper, here, (read, rescored) = problem.compare(n_neighbors, beta)
             first = here.mean() if first is None else first
             print(
                 f" {n_neighbors:2d} {beta:4.0f} {paper.mean() / 1e3:9.4f} {here.mean() / 1e3:8.4f}"
-                f" {paper.mean() / here.mean():6.2f} {tally[0] / max(1, problem.postings):14.1%}"
-                f" {tally[2]:15.1f} {np.percentile(here, 99) / here.mean():9.2f}",
+                f" {paper.mean() / here.mean():6.2f} {read / max(1, problem.postings):14.1%}"
+                f" {rescored:15.1f} {np.percentile(here, 99) / here.mean():9.2f}",
                 flush=True,
             )
     return first
@@ -125,10 +131,11 @@ def report(problem):
 
 def precision(problem, budget):
     """P@1, 3, 5 over the whole test set in percent."""
-    starts, features, _, units = problem.test
-    labels, _ = rank(
-        problem.index, *problem.labels, starts, features, units, 25, 1.0, 1.0, 5, budget=budget
-    )
+    if budget is None:
+        labels, _ = rank(problem.index, problem.labels, problem.test, Settings(25, 1.0, 1.0), 5)
+    else:
+        session = problem.session(25, 1.0, budget=budget)
+        labels = np.stack([session.predict_one(*row, 5)[0] for row in problem.all_raw])
     truth = problem.truth
     hits = np.zeros(labels.shape)
     for q in range(labels.shape[0]):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from swnn_kernels import InvertedIndex
+from swnn_kernels import HybridIndex
 
 _POSTING = np.dtype([("row", np.int32), ("value", np.float32)])
 _UNIT = np.float32(2.0**-23)
@@ -28,18 +28,18 @@ def _compile() -> ctypes.CDLL:
 class PaperLoop:
     """Searches an index one query at a time, as the paper does."""
 
-    def __init__(self, index: InvertedIndex, n_neighbors: int, beta: float) -> None:
-        self._lists = index.inverted
+    def __init__(self, index: HybridIndex, n_neighbors: int, beta: float) -> None:
+        self._lists = index.postings
         self._postings = np.empty(index.nnz, dtype=_POSTING)
         self._postings["row"] = self._lists.rows
-        self._postings["value"] = self._lists.units * _UNIT
-        self._row_sizes = index.row_sizes
+        self._postings["value"] = self._lists.quantised * _UNIT
+        self._row_sizes = index.stored.row_sizes
         self.rows = np.empty(n_neighbors, dtype=np.int32)
         self.sims = np.empty(n_neighbors, dtype=np.float32)
         self._pairs = np.empty(2 * index.n_rows, dtype=np.int32)
         self._heap = np.empty(2 * n_neighbors, dtype=np.int32)
         self._function = _compile().paper_search
-        arrays = self._lists.starts, self._postings, self._row_sizes
+        arrays = self._lists.indptr, self._postings, self._row_sizes
         self._index = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
         self._index.append(ctypes.c_int64(index.n_rows))  # type: ignore[arg-type]
         buffers = self._pairs, self.rows, self.sims, self._heap

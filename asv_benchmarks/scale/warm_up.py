@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swnn_kernels.warming import warmup
+from swnn_kernels import warmup
 
 if __name__ == "__main__":
     warmup()

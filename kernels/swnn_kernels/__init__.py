@@ -9,37 +9,58 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from swnn_kernels.ballot import vote_found
-    from swnn_kernels.batch import rank, search, search_within
-    from swnn_kernels.fixed_point import normalise
-    from swnn_kernels.index import InvertedIndex
-    from swnn_kernels.opened import OpenedIndex
-    from swnn_kernels.session import Session
+    from swnn_kernels.answer.batch import rank, search
+    from swnn_kernels.answer.session import Session
+    from swnn_kernels.fixed_point import quantise
+    from swnn_kernels.index.hybrid import HybridIndex
+    from swnn_kernels.index.untrusted import UntrustedIndex
+    from swnn_kernels.records import Rows, Settings
+    from swnn_kernels.vote.batch import vote_batch
+    from swnn_kernels.vote.labels import Labels
     from swnn_kernels.warming import warmup
 
 __all__ = [
-    "InvertedIndex",
-    "OpenedIndex",
+    "HybridIndex",
+    "Labels",
+    "Rows",
     "Session",
-    "normalise",
+    "Settings",
+    "UntrustedIndex",
+    "available",
+    "quantise",
     "rank",
     "search",
-    "search_within",
-    "vote_found",
+    "vote_batch",
     "warmup",
 ]
 
 _HOMES = {
-    "InvertedIndex": "index",
-    "OpenedIndex": "opened",
-    "Session": "session",
-    "normalise": "fixed_point",
-    "rank": "batch",
-    "search": "batch",
-    "search_within": "batch",
-    "vote_found": "ballot",
+    "HybridIndex": "index.hybrid",
+    "Labels": "vote.labels",
+    "Rows": "records",
+    "Session": "answer.session",
+    "Settings": "records",
+    "UntrustedIndex": "index.untrusted",
+    "quantise": "fixed_point",
+    "rank": "answer.batch",
+    "search": "answer.batch",
+    "vote_batch": "vote.batch",
     "warmup": "warming",
 }
+
+
+def available() -> str | None:
+    """Why the kernels cannot run here; None if they can.
+
+    Examples
+    --------
+    >>> available()
+    """
+    try:
+        import_module(f"{__name__}._numba")
+    except ImportError as error:
+        return str(error)
+    return None
 
 
 def __getattr__(name: str) -> Any:

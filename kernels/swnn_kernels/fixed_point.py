@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from swnn_kernels.cache import inline, kernel
+from swnn_kernels._numba import inline, kernel
 
 FRACTION_BITS = 23
 """A unit value is stored as the integer nearest to itself times 2**23."""
 COS_SCALE = 2.0**-46
-"""What the integer dot product of two unit rows is multiplied by."""
+"""The integer dot product of two unit rows times this is their cosine."""
+VOTE_SCALE = 2.0**40
+"""A vote's weight is the integer nearest to Sim**alpha times 2**40."""
 
 _MAGNITUDE = 2.0**22
-_UNIT = 2.0**FRACTION_BITS
-_ONE_WORD = 2**19  # this many squares of 2**44 would leave an int64
+_ONE = 2.0**FRACTION_BITS
+_ONE_WORD = 2**19  # this many squares of 2**44 would overflow an int64
 _LOW = 2**32 - 1
 
 
 @inline
-def unit_row(values, start, stop, out, at):  # type: ignore[no-untyped-def]
-    """Write the units of ``values[start:stop]`` to ``out[at:]``; False if one is not finite."""
+def quantise_row(values, start, stop, out, at):  # type: ignore[no-untyped-def]
+    """Quantise ``values[start:stop]`` into ``out[at:]``; False if one is not finite."""
     largest = 0.0
     finite = True
     for p in range(start, stop):
@@ -45,19 +47,20 @@ def unit_row(values, start, stop, out, at):  # type: ignore[no-untyped-def]
     norm = np.sqrt(np.float64(high) * 2.0**32 + np.float64(low))
     for p in range(stop - start):
         if norm > 0.0:
-            out[at + p] = np.int32(np.rint(out[at + p] / norm * _UNIT))
+            out[at + p] = np.int32(np.rint(out[at + p] / norm * _ONE))
     return True
 
 
 @kernel
-def _normalise(indptr, values, units):  # type: ignore[no-untyped-def]
+def _quantise(indptr, values, quantised):  # type: ignore[no-untyped-def]
+    """Quantise all rows; the first one that holds a value that is not finite, or -1."""
     for row in range(indptr.size - 1):
-        if not unit_row(values, indptr[row], indptr[row + 1], units, indptr[row]):
+        if not quantise_row(values, indptr[row], indptr[row + 1], quantised, indptr[row]):
             return row
     return -1
 
 
-def normalise(indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> np.ndarray:
+def quantise(indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Bring sparse rows to unit length in fixed point.
 
     Parameters
@@ -77,15 +80,15 @@ def normalise(indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> np
     Examples
     --------
     >>> import numpy as np
-    >>> normalise(np.array([0, 2]), np.array([0, 1]), np.array([3.0, 4.0])).tolist()
+    >>> quantise(np.array([0, 2]), np.array([0, 1]), np.array([3.0, 4.0])).tolist()
     [5033165, 6710886]
     """
     values = np.ascontiguousarray(values, dtype=np.float64)
     indptr = np.ascontiguousarray(indptr, dtype=np.int64)
     if indices.shape != values.shape or (indptr.size and indptr[-1] != values.size):
         raise ValueError("indptr, indices and values do not fit together")
-    units = np.empty(values.size, dtype=np.int32)
-    row = _normalise(indptr, values, units)
+    quantised = np.empty(values.size, dtype=np.int32)
+    row = _quantise(indptr, values, quantised)
     if row >= 0:
         raise ValueError(f"row {row} holds a value that is not finite")
-    return units
+    return quantised

@@ -5,7 +5,7 @@ A row is better than another if its similarity is larger or, at equal similarity
 
 from __future__ import annotations
 
-from swnn_kernels.cache import inline
+from swnn_kernels._numba import inline
 
 
 @inline

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from swnn_kernels.cache import inline
-from swnn_kernels.fixed_point import COS_SCALE
+from swnn_kernels._numba import inline
+from swnn_kernels.fixed_point import COS_SCALE, VOTE_SCALE
 
 
 @inline
 def similarity(dot, overlap, query_size, row_size, beta):  # type: ignore[no-untyped-def]
-    """Similarity of a row with the integer dot product and overlap given."""
+    """Similarity of a row whose integer dot product and overlap with the query are known."""
     cos = np.float64(dot) * COS_SCALE
     if beta == 0.0:
         return cos
@@ -24,7 +24,7 @@ def similarity(dot, overlap, query_size, row_size, beta):  # type: ignore[no-unt
 
 @inline
 def vote_weight(sim, alpha):  # type: ignore[no-untyped-def]
-    """Sim**alpha in units of 2**-40."""
+    """Weight of a vote, Sim**alpha, as an integer."""
     weight = 1.0
     if alpha == 1.0:
         weight = sim
@@ -32,4 +32,4 @@ def vote_weight(sim, alpha):  # type: ignore[no-untyped-def]
         weight = sim * sim
     elif alpha != 0.0:
         weight = sim**alpha
-    return np.int64(np.rint(weight * 2.0**40))
+    return np.int64(np.rint(weight * VOTE_SCALE))

@@ -2,32 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 
-from swnn_kernels.batch import rank, search
-from swnn_kernels.fixed_point import normalise
-from swnn_kernels.index import InvertedIndex
-from swnn_kernels.opened import OpenedIndex
-from swnn_kernels.session import Session
+from swnn_kernels._numba.caching import cache_folder
+from swnn_kernels.answer.batch import rank, search
+from swnn_kernels.answer.session import Session
+from swnn_kernels.dtypes import frozen
+from swnn_kernels.fixed_point import quantise
+from swnn_kernels.index.hybrid import HybridIndex
+from swnn_kernels.index.untrusted import UntrustedIndex
+from swnn_kernels.records import Rows, Settings
+from swnn_kernels.text.decimal import powers_of_five, scaled
+from swnn_kernels.text.parse import ParseRules, parse_rows, parsed_rows
+from swnn_kernels.vote.batch import vote_batch
+from swnn_kernels.vote.labels import Labels
 
 
-def warmup() -> None:
-    """Fill numba's cache with all kernels; takes a minute or two the first time.
+def warmup(progress: Callable[[str], None] | None = None) -> Path | None:
+    """Compile all kernels; takes a minute or two the first time.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Called with a few words before each step.
+
+    Returns
+    -------
+    Path or None
+        Folder under which the compiled kernels are kept; None where none could be written, and
+        every process compiles them again.
 
     Examples
     --------
-    >>> warmup()
+    >>> folder = warmup()
     """
-    indptr = np.array([0, 2, 3])
-    indices = np.array([0, 1, 1], dtype=np.int32)
-    units = normalise(indptr, indices, np.ones(3))
-    labels = np.arange(3), np.arange(2, dtype=np.int32)
-    index = InvertedIndex.build(indptr, indices, units, 2, frequent=0.6, fewest=2)
-    OpenedIndex.from_arrays(index.arrays()).admit(indices)
+    step = progress or (lambda words: None)
+    step("the parser")
+    _parse()
+    step("the index")
+    index, rows = _build()
+    n_rows = rows.n_rows
+    labels, settings = (
+        Labels.prepare(np.arange(n_rows + 1), np.arange(n_rows)),
+        Settings(1, 1.0, 1.0),
+    )
+    step("votes")
+    vote_batch(labels, np.zeros((1, 1)), np.ones((1, 1)), 1.0, 1)
+    for method in ("exhaustive", "pruned"):
+        step(f"the {method} search")
+        search(index, rows, 1, 1.0, method=method)
+        rank(index, labels, rows, settings, 1, method=method)
+        session = Session(index, labels, settings, method=method)
+        session.predict_one(np.arange(2), np.ones(2), 1)
+    return cache_folder()
+
+
+def _parse() -> None:
+    text = np.frombuffer(bytearray(b"0 0:1\n"), np.uint8)
+    powers = powers_of_five()
+    scaled(np.uint64(1), 0, powers)
+    rules = ParseRules(False, 0, 1, 1, 1.0)
+    parse_rows(text, (0, text.size), 1, rules, powers, parsed_rows(1, text.size))
+
+
+def _build() -> tuple[HybridIndex, Rows]:
+    # Large enough for bitmaps to pay: fewer rows would have no frequent features.
+    indptr, indices = np.arange(0, 1001, 10), np.tile(np.arange(10), 100)
+    rows = Rows(indptr, indices, quantise(indptr, indices, np.ones(1000)), 10)
+    index = HybridIndex.build(rows, frequent=0.0, fewest=1)
+    untrusted = UntrustedIndex.from_arrays(index.arrays())
+    untrusted.check_lists(rows.prepared().indices)  # of a batch, and of a session
+    untrusted.check_lists(frozen(np.arange(2)))
     index.check()
     index.rows()
     index.shared(0, indices[:2])
-    for method in ("reference", "pruned"):
-        search(index, indptr, indices, units, 1, 1.0, method=method)
-        rank(index, *labels, indptr, indices, units, 1, 1.0, 1.0, 1, method=method)
-        Session(index, *labels, 1, 1.0, 1.0, method=method).predict_one(indices[:2], np.ones(2), 1)
+    return index, rows

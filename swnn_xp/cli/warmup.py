@@ -17,6 +17,10 @@ def run(args: argparse.Namespace) -> None:
     from swnn_kernels import warmup
 
     started = time.perf_counter()
-    print("compiling the kernels; they are kept on disk ...", flush=True)
-    warmup()
+    print("compiling the kernels ...", flush=True)
+    folder = warmup()
     print(f"done in {time.perf_counter() - started:.1f} s")
+    if folder is None:
+        print("no folder could be written: every process compiles the kernels it uses")
+    else:
+        print(f"kept under {folder}")

@@ -6,8 +6,8 @@ from io import BufferedIOBase, BufferedReader
 
 import numpy as np
 
-from swnn_kernels.decimal import powers_of_five
-from swnn_kernels.parse import parse_rows
+from swnn_kernels.text.decimal import powers_of_five
+from swnn_kernels.text.parse import ParseRules, parse_rows, parsed_rows
 from swnn_xp.io.errors import PathLike
 from swnn_xp.io.grammar import Rules
 from swnn_xp.io.place import Place
@@ -70,16 +70,17 @@ class FastRows:
         rules = self._rules
         rows, place, n_labels, n_features = parse_rows(
             self._text,
-            self._begin,
-            self._whole,
+            (self._begin, self._whole),
             max_rows,
-            rules.strict,
-            rules.first_feature,
-            rules.n_features,
-            rules.n_labels,
-            rules.limit,
+            ParseRules(
+                bool(rules.strict),
+                int(rules.first_feature),
+                int(rules.n_features),
+                int(rules.n_labels),
+                float(rules.limit),
+            ),
             _POWERS,
-            *self._out,
+            self._out,
         )
         self._advance(place, lines=rows, rows=rows)
         out = self._out
@@ -136,10 +137,4 @@ class FastRows:
     def _allocate(self, size: int) -> None:
         self._buffer = bytearray(size)
         self._text = np.frombuffer(self._buffer, np.uint8)
-        self._out = Piece(
-            np.empty(_ROWS, np.int64),
-            np.empty(size // 2 + 1, np.int32),
-            np.empty(_ROWS, np.int64),
-            np.empty(size // 4 + 1, np.int32),
-            np.empty(size // 4 + 1, np.float64),
-        )
+        self._out = parsed_rows(_ROWS, size)

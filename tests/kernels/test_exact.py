@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import oracle
-from swnn_kernels import InvertedIndex, Session, normalise, rank, search
+from kernels import dense
+from swnn_kernels import HybridIndex, Labels, Session, Settings, rank, search
 
-METHODS = ("reference", "pruned", "auto")
+METHODS = ("exhaustive", "pruned", "auto")
 CUTS = ({"frequent": 2.0}, {"frequent": 0.2, "fewest": 2}, {"frequent": 0.0, "fewest": 1})
 
 
@@ -29,14 +29,7 @@ def problems(draw):
 
 
 def build(rows, cut):
-    indptr, indices, values = oracle.sparse(rows)
-    units = normalise(indptr, indices, values)
-    return InvertedIndex.build(indptr, indices, units, rows.shape[1], **cut)
-
-
-def as_queries(queries):
-    indptr, indices, values = oracle.sparse(queries)
-    return indptr, indices, normalise(indptr, indices, values)
+    return HybridIndex.build(dense.canonical(rows), **cut)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -46,15 +39,15 @@ def as_queries(queries):
     cut=st.sampled_from(CUTS),
     n_neighbors=st.sampled_from([1, 2, 5, 60]),
     beta=st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.7]),
-    kill=st.booleans(),
+    some_removed=st.booleans(),
 )
-def test_search_is_the_oracle(method, problem, cut, n_neighbors, beta, kill):
+def test_search_is_the_oracle(method, problem, cut, n_neighbors, beta, some_removed):
     rows, queries, rng = problem
-    dead = rng.random(len(rows)) < 0.3 if kill else None
-    index = build(rows, cut)
-    ids, sims = search(index, *as_queries(queries), n_neighbors, beta, dead=dead, method=method)
+    removed = rng.random(len(rows)) < 0.3 if some_removed else None
+    index, canonical = build(rows, cut), dense.canonical(queries)
+    ids, sims = search(index, canonical, n_neighbors, beta, removed=removed, method=method)
     for q, query in enumerate(queries):
-        expected_ids, expected_sims = oracle.neighbours(rows, query, n_neighbors, beta, dead)
+        expected_ids, expected_sims = dense.neighbours(rows, query, n_neighbors, beta, removed)
         if beta in (0.0, 1.0, 2.0):
             assert ids[q].tolist() == expected_ids
             assert sims[q].tolist() == expected_sims
@@ -73,19 +66,18 @@ def test_search_is_the_oracle(method, problem, cut, n_neighbors, beta, kill):
 def test_rank_and_session_are_the_oracle(method, problem, cut, alpha, k):
     rows, queries, rng = problem
     sets = [sorted(set(rng.integers(0, 10, rng.integers(0, 5)).tolist())) for _ in rows]
-    starts = np.cumsum([0] + [len(labels) for labels in sets])
-    flat = np.array([label for labels in sets for label in labels], dtype=np.int32)
+    labels, settings = dense.labels_of(sets), Settings(5, alpha, 1.0)
     index = build(rows, cut)
-    batch = rank(index, starts, flat, *as_queries(queries), 5, alpha, 1.0, k, method=method)
-    session = Session(index, starts, flat, 5, alpha, 1.0, method=method)
+    batch = rank(index, labels, dense.canonical(queries), settings, k, method=method)
+    session = Session(index, labels, settings, method=method)
     for q, query in enumerate(queries):
-        ids, sims = oracle.neighbours(rows, query, 5, 1.0)
-        labels, scores = oracle.ranking(sets, ids, sims, alpha, k)
-        assert batch[0][q].tolist() == labels
+        ids, sims = dense.neighbours(rows, query, 5, 1.0)
+        best, scores = dense.ranking(rows, sets, query, 5, alpha, 1.0, k)
+        assert batch[0][q].tolist() == best
         assert batch[1][q].tolist() == scores
         # The session takes raw values, stored zeros included.
         one = session.predict_one(np.arange(query.size), query, k)
-        assert (one[0].tolist(), one[1].tolist()) == (labels, scores)
+        assert (one[0].tolist(), one[1].tolist()) == (best, scores)
         near = session.kneighbors_one(np.arange(query.size), query)
         assert (near[0].tolist(), near[1].tolist()) == (ids, sims)
 
@@ -94,11 +86,11 @@ def test_the_papers_worked_example():
     rows = np.zeros((5, 9))
     rows[0, [1, 2, 4]] = 1
     rows[1:, [1, 2, 4, 5, 8]] = 1
-    labels = np.cumsum([0, 2, 3, 3, 3, 3]), np.array([1, 2] + [3, 5, 6] * 4, dtype=np.int32)
+    labels = Labels.prepare(np.cumsum([0, 2, 3, 3, 3, 3]), np.array([1, 2] + [3, 5, 6] * 4))
     index = build(rows, {})
 
     def first(alpha, beta):
-        session = Session(index, *labels, 5, alpha, beta)
+        session = Session(index, labels, Settings(5, alpha, beta))
         found, scores = session.predict_one(np.array([1, 2, 4]), np.ones(3), 5)
         return found.tolist(), scores.tolist()
 

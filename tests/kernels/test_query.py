@@ -1,18 +1,25 @@
 """What sessions and batches do with odd and bad input."""
 
 import numpy as np
+import oracle
 import pytest
 
-from kernels import oracle
-from swnn_kernels import InvertedIndex, Session, normalise, rank, search
+from kernels import dense
+from swnn_kernels import HybridIndex, Labels, Rows, Session, Settings, quantise, rank, search
 
-ONE_ROW = np.array([0, 2]), np.array([1, 3], np.int32), np.array([5033165, 6710886], np.int32)
-LABELS = np.array([0, 2]), np.array([4, 3_000_000], np.int32)
+ONE_ROW = Rows(np.array([0, 2]), np.array([1, 3]), np.array([5033165, 6710886]), 5)
+LABELS = Labels.prepare(np.array([0, 2]), np.array([4, 3_000_000]))
+SETTINGS = Settings(3, 1.0, 1.0)
+
+
+def wide(n_features):
+    """The one row among more features."""
+    return ONE_ROW._replace(n_features=n_features)
 
 
 @pytest.fixture
 def session():
-    return Session(InvertedIndex.build(*ONE_ROW, 5), *LABELS, 3, 1.0, 1.0)
+    return Session(HybridIndex.build(ONE_ROW), LABELS, SETTINGS)
 
 
 @pytest.mark.parametrize("indices", [[3, 1], [1, 1], [1, 5], [-1, 1], [1, 2**40], list(range(9))])
@@ -38,24 +45,25 @@ def test_session_refuses_shapes_that_do_not_fit(session):
 def test_session_grows_with_k_and_query_length():
     rng = np.random.default_rng(0)
     rows = rng.random((3, 5000))
-    indptr, indices, values = oracle.sparse(rows)
-    index = InvertedIndex.build(indptr, indices, normalise(indptr, indices, values), 5000)
-    session = Session(index, np.arange(4), np.arange(3, dtype=np.int32), 3, 1.0, 1.0)
+    index = HybridIndex.build(dense.canonical(rows))
+    session = Session(index, Labels.prepare(np.arange(4), np.arange(3)), SETTINGS)
     assert session.predict_one([], [], 2)[0].tolist() == [-1, -1]
     assert session.predict_one(np.arange(5000), rows[1], 9)[0].tolist()[0] == 1
     assert session.predict_one(np.arange(5000), rows[2], 1)[0].tolist() == [2]
 
 
 def test_empty_index_and_empty_batch():
-    empty = np.array([0]), np.zeros(0, np.int32), np.zeros(0, np.int32)
-    ids, sims = search(InvertedIndex.build(*empty, 5), *ONE_ROW, 3, 1.0)
+    empty = Rows(np.array([0]), np.zeros(0, np.int32), np.zeros(0, np.int32), 5)
+    ids, sims = search(HybridIndex.build(empty), ONE_ROW, 3, 1.0)
     assert ids.tolist() == [[-1, -1, -1]]
     assert sims.tolist() == [[0.0, 0.0, 0.0]]
-    index = InvertedIndex.build(*ONE_ROW, 5)
-    assert search(index, *empty, 3, 1.0)[0].shape == (0, 3)
-    assert rank(index, *LABELS, *empty, 3, 1.0, 1.0, 2)[0].shape == (0, 2)
-    none = InvertedIndex.build(np.zeros(4, np.int64), *empty[1:], 0)
-    assert search(none, np.zeros(2, np.int64), *empty[1:], 2, 0.0)[0].tolist() == [[-1, -1]]
+    index = HybridIndex.build(ONE_ROW)
+    assert search(index, empty, 3, 1.0)[0].shape == (0, 3)
+    assert rank(index, LABELS, empty, SETTINGS, 2)[0].shape == (0, 2)
+    nothing = empty._replace(n_features=0)
+    none = HybridIndex.build(nothing._replace(indptr=np.zeros(4, np.int64)))
+    one = nothing._replace(indptr=np.zeros(2, np.int64))
+    assert search(none, one, 2, 0.0)[0].tolist() == [[-1, -1]]
 
 
 @pytest.mark.parametrize(
@@ -65,84 +73,83 @@ def test_empty_index_and_empty_batch():
         {"beta": -1.0},
         {"beta": np.nan},
         {"n_jobs": 0},
+        {"n_jobs": -1},
         {"method": "magic"},
-        {"dead": np.ones(7, bool)},
+        {"removed": np.ones(7, bool)},
     ],
 )
 def test_search_refuses_wrong_parameters(wrong):
     arguments = {"n_neighbors": 3, "beta": 1.0} | wrong
     with pytest.raises(ValueError, match=r"."):
-        search(InvertedIndex.build(*ONE_ROW, 5), *ONE_ROW, **arguments)
+        search(HybridIndex.build(ONE_ROW), ONE_ROW, **arguments)
 
 
 def test_threads_give_the_same_in_the_same_order():
     rng = np.random.default_rng(1)
     rows = rng.choice([0.0, 0.0, 1.0, 2.0], (300, 20))
-    indptr, indices, values = oracle.sparse(rows)
-    queries = indptr, indices, normalise(indptr, indices, values)
-    index = InvertedIndex.build(*queries, 20)
+    queries = dense.canonical(rows)
+    index = HybridIndex.build(queries)
     for one, two in zip(
-        search(index, *queries, 4, 1.0), search(index, *queries, 4, 1.0, n_jobs=3), strict=True
+        search(index, queries, 4, 1.0), search(index, queries, 4, 1.0, n_jobs=3), strict=True
     ):
         np.testing.assert_array_equal(one, two)
 
 
-def test_units_are_the_oracles():
+def test_quantised_values_are_the_oracles():
     rng = np.random.default_rng(2)
     rows = rng.standard_normal((50, 30)) * 10.0 ** rng.integers(-300, 300, (50, 1))
     rows[0] = 1e-320
-    indptr, indices, values = oracle.sparse(rows)
-    expected = np.concatenate([oracle.units(row) for row in rows])
-    assert normalise(indptr, indices, values).tolist() == expected.tolist()
+    indptr, indices, values = dense.sparse(rows)
+    expected = np.concatenate([oracle.units(row)[0] for row in rows])
+    assert quantise(indptr, indices, values).tolist() == expected.tolist()
 
 
 def test_rows_longer_than_one_word_of_squares():
     size = 2**19 + 3
     row = np.where(np.arange(size) % 5 == 0, -1.0, 1.0)
-    units = normalise(np.array([0, size]), np.zeros(size), row)
-    assert np.unique(units).tolist() == np.unique(oracle.units(row)).tolist()
+    quantised = quantise(np.array([0, size]), np.zeros(size), row)
+    assert np.unique(quantised).tolist() == np.unique(oracle.units(row)[0]).tolist()
 
 
 def test_overlaps_beyond_sixteen_bits():
     size = 70_000
     rows = np.ones((2, size))
     rows[1, ::2] = 0
-    indptr, indices, values = oracle.sparse(rows)
-    index = InvertedIndex.build(indptr, indices, normalise(indptr, indices, values), size)
-    session = Session(index, np.arange(3), np.arange(2, dtype=np.int32), 2, 1.0, 1.0)
+    index = HybridIndex.build(dense.canonical(rows))
+    session = Session(index, Labels.prepare(np.arange(3), np.arange(2)), Settings(2, 1.0, 1.0))
     ids, sims = session.kneighbors_one(np.arange(size), np.ones(size))
-    assert (ids.tolist(), sims.tolist()) == oracle.neighbours(rows, rows[0], 2, 1)
+    assert (ids.tolist(), sims.tolist()) == dense.neighbours(rows, rows[0], 2, 1)
 
 
-class Refusing(InvertedIndex):
-    """An index whose lists can't be had, as those of a damaged one."""
+class Refusing(HybridIndex):
+    """An index that cannot give its postings, as a damaged one."""
 
     @property
-    def inverted(self):
+    def postings(self):
         raise ValueError("index: damaged")
 
 
 def test_a_session_goes_on_after_an_index_refused_a_long_query():
-    width = 25_000  # for so long a query the reference kernel answers, from lists of all features
-    index = Refusing.build(np.array([0, 2]), ONE_ROW[1], ONE_ROW[2], width)
-    session = Session(index, *LABELS, 3, 1.0, 1.0)
+    width = 25_000  # the exhaustive search answers so long a query, from all postings
+    index = Refusing.build(wide(width))
+    session = Session(index, LABELS, SETTINGS)
     for _ in range(2):
         with pytest.raises(ValueError, match="damaged"):
             session.predict_one(np.arange(width), np.ones(width), 2)
         assert session.predict_one([1, 3], [3.0, 4.0], 2)[0].tolist() == [4, 3_000_000]
 
 
-@pytest.mark.parametrize("failing", ["make_work", "make_scratch"])
+@pytest.mark.parametrize("failing", ["query_buffers", "prune_buffers"])
 def test_a_session_goes_on_after_memory_was_short(monkeypatch, failing):
     width = 3000
-    index = InvertedIndex.build(np.array([0, 2]), ONE_ROW[1], ONE_ROW[2], width)
-    session = Session(index, *LABELS, 3, 1.0, 1.0)
-    wide = np.arange(width), np.ones(width)
+    index = HybridIndex.build(wide(width))
+    session = Session(index, LABELS, SETTINGS)
+    long = np.arange(width), np.ones(width)
     with monkeypatch.context() as patch:
-        patch.setattr(f"swnn_kernels.session.{failing}", raise_memory_error)
+        patch.setattr(f"swnn_kernels.answer.searcher.{failing}", raise_memory_error)
         with pytest.raises(MemoryError):
-            session.predict_one(*wide, 2)
-    for query in (([1, 3], [3.0, 4.0]), wide):
+            session.predict_one(*long, 2)
+    for query in (([1, 3], [3.0, 4.0]), long):
         assert session.predict_one(*query, 2)[0].tolist() == [4, 3_000_000]
 
 
@@ -152,7 +159,7 @@ def raise_memory_error(*_):
 
 def test_a_long_query_leaves_a_session_the_fast_kernel():
     width = 30_000
-    index = InvertedIndex.build(np.array([0, 2]), ONE_ROW[1], ONE_ROW[2], width)
-    session = Session(index, *LABELS, 3, 1.0, 1.0)
+    index = HybridIndex.build(wide(width))
+    session = Session(index, LABELS, SETTINGS)
     session.predict_one(np.arange(15_000), np.ones(15_000), 2)
-    assert session._pruned
+    assert session._searcher.is_pruned

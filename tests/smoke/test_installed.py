@@ -16,7 +16,7 @@ def test_both_packages_are_there():
     import swnn_xp
 
     assert swnn_xp.__version__ == version("swnn-xp")
-    assert "InvertedIndex" in dir(swnn_kernels)
+    assert "HybridIndex" in dir(swnn_kernels)
 
 
 def test_the_shipped_data_set_gets_good_labels():

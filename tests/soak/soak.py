@@ -100,13 +100,13 @@ def by_kernel(case: Round, method: str) -> dict[str, Any]:
     """The same by one kernel, on an index whose rows are split at random."""
     clf = classifier(case, "numba").compact()
     rows = clf.index_.rows()
-    index = swnn_kernels.InvertedIndex.build(*rows, frequent=case.frequent, fewest=1)
-    query = clf.index_.queries(case.Q)[:3]
-    S, alpha, beta = case.params.values()
-    found = swnn_kernels.search(index, *query, S, beta, method=method)
-    labels = swnn_kernels.rank(
-        index, *clf.labels_[:2], *query, S, alpha, beta, case.k, method=method
-    )
+    rows = swnn_kernels.Rows(*rows)
+    index = swnn_kernels.HybridIndex.build(rows, frequent=case.frequent, fewest=1)
+    query = swnn_kernels.Rows(*clf.index_.queries(case.Q))
+    settings = swnn_kernels.Settings(*case.params.values())
+    found = swnn_kernels.search(index, query, settings.n_neighbors, settings.beta, method=method)
+    labels = swnn_kernels.Labels.prepare(*clf.labels_[:2])
+    labels = swnn_kernels.rank(index, labels, query, settings, case.k, method=method)
     ids = np.arange(index.n_rows) if clf.model_.row_ids is None else clf.model_.row_ids
     return {"neighbours": (np.append(ids, -1)[found[0]], found[1]), "labels": labels}
 
@@ -139,7 +139,7 @@ def run(seed: int, number: int, usable: list[str], counts: collections.Counter[s
     """One round; an AssertionError tells how to repeat it."""
     case = make(seed, number)
     ways: dict[str, Any] = {
-        "reference kernel": lambda: by_kernel(case, "reference"),
+        "exhaustive kernel": lambda: by_kernel(case, "exhaustive"),
         "pruned kernel": lambda: by_kernel(case, "pruned"),
         "session": lambda: by_session(case),
     }

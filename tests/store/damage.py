@@ -25,7 +25,7 @@ from swnn_xp.store import open_arrays, opening, save_arrays
 
 PAGE = mmap.PAGESIZE
 HOW_OFTEN = [0.08, 0.2, 0.2, 0.16, 0.08, 0.08, 0.04, 0.16]
-ID_ARRAYS = {"index_rows", "index_pairs", "index_indices", "labels_indices"}
+ID_ARRAYS = {"index_list_rows", "index_forward_hi", "index_indices", "labels_indices"}
 KINDS = ("numba", "long", "numpy")
 WORDS = [0, 1, -1, 2**15, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, -(2**63), 700, 40]
 
@@ -58,8 +58,9 @@ def models(folder):
         clf = SWNNClassifier(n_neighbors=7, backend=backend).fit(X[:n], Y[:n], **names)
         clf.remove([3, 80]).save(folder / kind)
     index = SWNNClassifier.load(folder / "numba").index_.inverted
-    assert min(index.frequent.size, index.list_rows.size) > 0
-    rare = sp.csr_array((np.diff(index.starts) > 0).astype(float)[None, :])
+    stored = index.stored
+    assert min(stored.frequent_features.size, stored.list_rows.size) > 0
+    rare = sp.csr_array((np.diff(stored.list_indptr) > 0).astype(float)[None, :])
     return sp.csr_array(sp.vstack([X[:3], X[:2] * rare]))
 
 

@@ -1,0 +1,41 @@
+"""The fields of a record, from its annotations: arrays with a dtype, integers and floats."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple, get_args, get_type_hints
+
+import numpy as np
+
+
+class Field(NamedTuple):
+    """One field of a record."""
+
+    name: str
+    dtype: Any  # of an array; None for a number
+    is_float: bool
+
+
+@cache
+def _fields_of(record: Any) -> tuple[Field, ...]:
+    """Fields of a NamedTuple class in their order."""
+    hints = get_type_hints(record, include_extras=True)
+    return tuple(
+        Field(name, (get_args(hints[name])[1:] or (None,))[0], hints[name] is float)
+        for name in record._fields
+    )
+
+
+def fields_of(record: Any) -> tuple[Field, ...]:
+    """Fields of a NamedTuple class in their order."""
+    return _fields_of(record)
+
+
+def check_arrays(record: Any) -> None:
+    """Raise TypeError unless every array of a record is what its annotation says."""
+    for field, value in zip(fields_of(type(record)), record, strict=True):
+        if field.dtype is None:
+            continue
+        if value.dtype != field.dtype or value.ndim != 1 or not value.flags.c_contiguous:
+            name = np.dtype(field.dtype).name
+            raise TypeError(f"{field.name} must be a contiguous array of {name}")

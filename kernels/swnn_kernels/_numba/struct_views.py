@@ -1,0 +1,112 @@
+"""Struct views: compiled code takes a record of arrays as one pointer to a table of addresses.
+
+Handing a record over as a tuple would make every function one of hundreds of arguments, slow to
+compile, and every call from Python unpack all of its arrays. A `table` holds the address and size
+of each array instead; a kernel turns it into a struct view and reads `view.field` as usual.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import extending, from_dtype
+from numba.core import imputils, types
+from numba.core.typing import templates
+from numba.extending import models, register_model
+from numba.np import arrayobj
+
+from swnn_kernels._numba.fields import Field, check_arrays, fields_of
+
+# numba's own functions are not annotated.
+intrinsic: Any = extending.intrinsic
+_lower_fields: Any = imputils.lower_getattr_generic
+_Attributes: Any = templates.AttributeTemplate
+_infer: Any = templates.infer_getattr
+_populate: Any = arrayobj.populate_array
+
+_I64 = ir.IntType(64)
+_WORDS = 2  # of a field in a table: address and size of an array, or a number and nothing
+
+
+def _type_of(field: Field) -> Any:
+    """Numba's type of a field."""
+    if field.dtype is not None:
+        return types.Array(from_dtype(np.dtype(field.dtype)), 1, "C")
+    return types.float64 if field.is_float else types.int64
+
+
+class StructView(types.Type):
+    """Type of a pointer to the table of a record."""
+
+    def __init__(self, record: Any) -> None:
+        self.fields = {
+            field.name: (slot, _type_of(field)) for slot, field in enumerate(fields_of(record))
+        }
+        super().__init__(name=f"StructView[{record.__module__}.{record.__name__}]")
+
+
+@register_model(StructView)
+class _StructViewModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, fe_type: StructView) -> None:
+        super().__init__(manager, fe_type, _I64.as_pointer())  # type: ignore[no-untyped-call]
+
+
+@_infer
+class _Fields(_Attributes):  # type: ignore[misc]
+    key = StructView
+
+    def generic_resolve(self, value: StructView, attribute: str) -> Any:
+        return value.fields[attribute][1] if attribute in value.fields else None
+
+
+@_lower_fields(StructView)
+def _read_field(context: Any, builder: Any, view: Any, pointer: Any, attribute: str) -> Any:
+    slot, field_type = view.fields[attribute]
+
+    def word(offset: int, pointed: Any) -> Any:
+        address = builder.gep(pointer, [ir.Constant(_I64, _WORDS * slot + offset)])
+        loaded = builder.load(builder.bitcast(address, pointed.as_pointer()))
+        # A table never changes, so a load may move out of loops that write elsewhere.
+        loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return loaded
+
+    if not isinstance(field_type, types.Array):
+        return word(0, context.get_value_type(field_type))
+    array = context.make_array(field_type)(context, builder)
+    item = ir.Constant(_I64, field_type.dtype.bitwidth // 8)
+    _populate(
+        array, data=word(0, array.data.type), shape=[word(1, _I64)], strides=[item],
+        itemsize=item, meminfo=None,
+    )  # fmt: skip
+    return array._getvalue()
+
+
+def struct_view(record: Any) -> Any:
+    """Make a function for kernels that turns a table into a view of a record of this class."""
+    view_type: Any = StructView(record)
+
+    @intrinsic
+    def open_table(typing: Any, addresses: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return context.make_array(signature.args[0])(context, builder, args[0]).data
+
+        return view_type(addresses), generate
+
+    return open_table
+
+
+def table(record: Any) -> np.ndarray:
+    """Addresses and sizes of a record's arrays; valid only while the record is kept."""
+    check_arrays(record)
+    words = np.zeros((len(record), _WORDS), dtype=np.int64)
+    for slot, (field, value) in enumerate(zip(fields_of(type(record)), record, strict=True)):
+        if field.dtype is not None:
+            words[slot] = value.ctypes.data, value.size
+        elif field.is_float:
+            words[slot, :1].view(np.float64)[0] = value
+        else:
+            words[slot, 0] = value
+    words.flags.writeable = False
+    return words.reshape(-1)

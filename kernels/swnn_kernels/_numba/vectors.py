@@ -1,0 +1,213 @@
+"""Vectors as values in numba code, which LLVM splits where a CPU has shorter registers.
+
+LLVM does not vectorise the kernels' loops by itself (too many pointers to prove apart), so they are
+written with these types: `Words` (eight uint64 used as 512 bits), `Floats` (eight float32) and
+`Ints` (eight int32). `&`, `|`, `^`, `+`, `-`, `*` work between two of a kind.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import extending
+from numba.core import types
+from numba.extending import models, overload, register_model
+
+from swnn_kernels._numba.scalars import address_of
+
+intrinsic: Any = extending.intrinsic  # its annotations do not know that it removes an argument
+
+
+class Vector(types.Type):
+    """Type of a vector in compiled code."""
+
+    def __init__(self, name: str, lane: Any, lanes: int) -> None:
+        self.llvm = ir.VectorType(lane, lanes)
+        super().__init__(name=name)
+
+
+@register_model(Vector)
+class _VectorModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, fe_type: Vector) -> None:
+        super().__init__(manager, fe_type, fe_type.llvm)  # type: ignore[no-untyped-call]
+
+
+_I64, _I32, _I16, _I8 = (ir.IntType(bits) for bits in (64, 32, 16, 8))
+_make: Any = Vector
+Words = _make("Words", _I64, 8)
+Floats = _make("Floats", ir.FloatType(), 8)
+Ints = _make("Ints", _I32, 8)
+
+
+def _splat(builder: Any, value: Any, vector: ir.VectorType) -> Any:
+    start = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(_I32, 0))
+    zeros = ir.Constant(ir.VectorType(_I32, vector.count), [0] * vector.count)
+    return builder.shuffle_vector(start, start, zeros)
+
+
+def _loader(result: Vector, stored: ir.VectorType, widen: Callable[[Any, Any], Any]) -> Any:
+    """Make an intrinsic (array, index) -> vector, read unaligned and widened."""
+
+    @intrinsic
+    def load(typing: Any, array: Any, index: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            address = address_of(context, builder, signature.args[0], args[0], args[1], stored)
+            return widen(builder, builder.load(address, align=1))
+
+        return result(array, types.intp), generate
+
+    return load
+
+
+def _from_bytes(builder: Any, value: Any) -> Any:
+    return builder.uitofp(builder.zext(value, Ints.llvm), Floats.llvm)
+
+
+def _from_high_halves(builder: Any, value: Any) -> Any:
+    shift = ir.Constant(Ints.llvm, [16] * 8)
+    return builder.bitcast(builder.shl(builder.zext(value, Ints.llvm), shift), Floats.llvm)
+
+
+load_words = _loader(Words, Words.llvm, lambda builder, value: value)
+"""Eight uint64 at an index of a uint64 array."""
+load_floats = _loader(Floats, Floats.llvm, lambda builder, value: value)
+"""Eight float32."""
+load_bytes = _loader(Floats, ir.VectorType(_I8, 8), _from_bytes)
+"""Eight uint8 as float32."""
+load_counts = _loader(Floats, Ints.llvm, lambda builder, value: builder.sitofp(value, Floats.llvm))
+"""Eight int32 as float32."""
+load_short_floats = _loader(Floats, ir.VectorType(_I16, 8), _from_high_halves)
+"""Eight uint16, the upper halves of float32."""
+
+
+def _accumulator_half(take: int, then: Callable[[Any, Any], Any]) -> Any:
+    """Make an intrinsic that reads eight int64 and takes the lower or upper halves."""
+    order = ir.Constant(Ints.llvm, [take + 2 * lane for lane in range(8)])
+
+    def widen(builder: Any, value: Any) -> Any:
+        low = builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), order)
+        return builder.sitofp(then(builder, low), Floats.llvm)
+
+    return _loader(Floats, ir.VectorType(_I32, 16), widen)
+
+
+load_overlaps = _accumulator_half(
+    0, lambda builder, value: builder.and_(value, ir.Constant(Ints.llvm, [0xFFFF] * 8))
+)
+"""Overlaps of eight packed accumulators as float32."""
+load_dots = _accumulator_half(
+    1, lambda builder, value: builder.add(value, ir.Constant(Ints.llvm, [1] * 8))
+)
+"""Dots of eight packed accumulators as float32, in units of 2**16 and rounded up."""
+
+
+def _storer(vector: Vector) -> Any:
+    @intrinsic
+    def store(typing: Any, array: Any, index: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            address = address_of(context, builder, signature.args[0], args[0], args[1], vector.llvm)
+            builder.store(args[2], address, align=1)
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp, vector), generate
+
+    return store
+
+
+store_words = _storer(Words)
+store_floats = _storer(Floats)
+
+
+@intrinsic
+def splat(typing: Any, value: Any) -> Any:
+    """Eight times the same float32."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _splat(builder, args[0], Floats.llvm)
+
+    return Floats(types.float32), generate
+
+
+@intrinsic
+def splat_words(typing: Any, value: Any) -> Any:
+    """Eight times the same uint64."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _splat(builder, args[0], Words.llvm)
+
+    return Words(types.uint64), generate
+
+
+def _shifter(method: str, bits: int) -> Any:
+    @intrinsic
+    def shift(typing: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return getattr(builder, method)(args[0], ir.Constant(Words.llvm, [bits] * 8))
+
+        return Words(Words), generate
+
+    return shift
+
+
+left = {bits: _shifter("shl", bits) for bits in (1, 2, 4)}
+right = {bits: _shifter("lshr", bits) for bits in (1, 2, 4)}
+
+
+def _binary(function: Any, vector: Vector, method: str) -> None:
+    """Let a Python operator act on two vectors of one type."""
+
+    @intrinsic
+    def apply(typing: Any, a: Any, b: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return getattr(builder, method)(*args)
+
+        return vector(vector, vector), generate
+
+    @overload(function, strict=False)
+    def choose(a: Any, b: Any) -> Any:
+        if a is vector and b is vector:
+            return lambda a, b: apply(a, b)
+        return None
+
+
+for _function, _method in ((operator.and_, "and_"), (operator.or_, "or_"), (operator.xor, "xor")):
+    _binary(_function, Words, _method)
+for _function, _method in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul")):
+    _binary(_function, Floats, _method)
+
+
+def _compare_and_select(predicate: str) -> Any:
+    @intrinsic
+    def choose(typing: Any, a: Any, b: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.select(builder.fcmp_ordered(predicate, *args), *args)
+
+        return Floats(Floats, Floats), generate
+
+    return choose
+
+
+larger = _compare_and_select(">")
+
+
+@intrinsic
+def divide(typing: Any, a: Any, b: Any) -> Any:
+    """Quotients of eight float32."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.fdiv(*args)
+
+    return Floats(Floats, Floats), generate
+
+
+@intrinsic
+def at_least(typing: Any, a: Any, b: Any) -> Any:
+    """Which of eight lanes have a >= b, as the bits of a uint8."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(builder.fcmp_ordered(">=", *args), _I8)
+
+    return types.uint8(Floats, Floats), generate

@@ -1,0 +1,1 @@
+"""From queries to answers: neighbours, or the labels they vote for, in one compiled call."""

@@ -1,0 +1,122 @@
+"""The entry points of all searches: load a query, find its neighbours, let them vote.
+
+Records come as tables to every kernel here, see `_numba.struct_views`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swnn_kernels._numba import IS_FULL, inline, kernel, struct_view
+from swnn_kernels.fixed_point import VOTE_SCALE, quantise_row
+from swnn_kernels.heap import sort_best_first
+from swnn_kernels.index.views import Postings, PrunedIndex
+from swnn_kernels.neighbours.exhaustive import search_exhaustive
+from swnn_kernels.neighbours.records import PruneBuffers, Query, QueryBuffers, Task
+from swnn_kernels.records import Rows
+from swnn_kernels.vote.labels import Labels
+from swnn_kernels.vote.votes import vote
+
+if IS_FULL:  # without vectors there is no pruned search
+    from swnn_kernels.neighbours.pruned import search_pruned
+
+BAD_IDS = -1
+BAD_VALUES = -2
+
+_open_postings, _open_index = struct_view(Postings), struct_view(PrunedIndex)
+_open_buffers, _open_prune = struct_view(QueryBuffers), struct_view(PruneBuffers)
+_open_labels, _open_rows, _open_task = struct_view(Labels), struct_view(Rows), struct_view(Task)
+
+
+@inline
+def _load_raw(buffers, n_features, indices, values):  # type: ignore[no-untyped-def]
+    """Check a raw query and quantise it into the buffers; its size, or a negative fault."""
+    size = 0
+    previous = np.int64(-1)
+    for p in range(indices.size):
+        feature = np.int64(indices[p])
+        if feature <= previous or feature >= n_features:
+            return BAD_IDS
+        previous = feature
+        if values[p] != 0.0:
+            buffers.indices[size] = feature
+            buffers.values[size] = values[p]
+            size += 1
+    if not quantise_row(buffers.values, 0, size, buffers.quantised, 0):
+        return BAD_VALUES
+    return size
+
+
+@kernel
+def load_query(buffers_table, indptr, n_features, indices, values):  # type: ignore[no-untyped-def]
+    """Put one raw query into the buffers and its pointers into ``indptr``; 0 or a fault."""
+    size = _load_raw(_open_buffers(buffers_table), n_features, indices, values)
+    indptr[0] = 0
+    indptr[1] = max(0, size)
+    return min(0, size)
+
+
+@inline
+def _load_quantised(buffers, queries, q):  # type: ignore[no-untyped-def]
+    """Put a canonical query into the buffers; its size."""
+    start, stop = queries.indptr[q], queries.indptr[q + 1]
+    for p in range(start, stop):
+        buffers.indices[p - start] = queries.indices[p]
+        buffers.quantised[p - start] = queries.quantised[p]
+    return stop - start
+
+
+@inline
+def _write_neighbours(buffers, found, ids, sims):  # type: ignore[no-untyped-def]
+    """Copy the sorted neighbours into a row of results; missing ones are -1 and 0."""
+    for i in range(ids.size):
+        ids[i] = buffers.rows[i] if i < found else -1
+        sims[i] = buffers.sims[i] if i < found else 0.0
+
+
+@inline
+def _write_labels(buffers, held, labels, scores):  # type: ignore[no-untyped-def]
+    """Copy the best labels into a row of results; missing ones are -1 and 0."""
+    for i in range(labels.size):
+        labels[i] = buffers.best_labels[i] if i < held else -1
+        scores[i] = buffers.best_sums[i] * (1.0 / VOTE_SCALE) if i < held else 0.0
+
+
+@inline
+def _finish(buffers, labels, task, found, out_ids, out_values):  # type: ignore[no-untyped-def]
+    """Sort the neighbours and write them, or the labels they vote for."""
+    sort_best_first(buffers.sims, buffers.rows, found)
+    if task.wants_labels:
+        held = vote(labels, buffers, buffers.rows, buffers.sims, found, task.alpha)
+        _write_labels(buffers, held, out_ids, out_values)
+    else:
+        _write_neighbours(buffers, found, out_ids, out_values)
+
+
+@kernel
+def answer_exhaustive(  # type: ignore[no-untyped-def]
+    postings_table, buffers_table, labels_table, task_table, queries_table, ids, values
+):
+    """Answer canonical queries by the exhaustive search."""
+    postings, buffers = _open_postings(postings_table), _open_buffers(buffers_table)
+    labels, task = _open_labels(labels_table), _open_task(task_table)
+    queries = _open_rows(queries_table)
+    for q in range(queries.indptr.size - 1):
+        size = _load_quantised(buffers, queries, q)
+        found = search_exhaustive(postings, buffers, task, size)
+        _finish(buffers, labels, task, found, ids[q], values[q])
+
+
+@kernel
+def answer_pruned(  # type: ignore[no-untyped-def]
+    index_table, buffers_table, prune_table, labels_table, task_table, queries_table, ids, values
+):
+    """Answer canonical queries by the pruned search."""
+    index, buffers = _open_index(index_table), _open_buffers(buffers_table)
+    prune, labels = _open_prune(prune_table), _open_labels(labels_table)
+    task, queries = _open_task(task_table), _open_rows(queries_table)
+    for q in range(queries.indptr.size - 1):
+        size = _load_quantised(buffers, queries, q)
+        query = Query(index, buffers, prune, task, size, buffers.sims.size, task.beta)
+        found = search_pruned(query)
+        _finish(buffers, labels, task, found, ids[q], values[q])

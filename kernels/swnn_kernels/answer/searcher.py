@@ -1,0 +1,48 @@
+"""A search with its buffers, ready to answer canonical queries: one for each thread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from swnn_kernels._numba import table
+from swnn_kernels.answer import kernels
+from swnn_kernels.answer.buffers import prune_buffers, query_buffers
+from swnn_kernels.answer.methods import is_pruned
+from swnn_kernels.index.hybrid import HybridIndex
+from swnn_kernels.vote.labels import Labels
+
+
+class Searcher:
+    """Buffers for queries of at most ``longest`` features and answers of at most k labels.
+
+    A table does not keep the arrays that it points to: the records are kept beside the tables.
+    """
+
+    def __init__(
+        self, index: HybridIndex, labels: Labels, method: str, n_neighbors: int, k: int,
+        longest: int, budget: int = -1,
+    ) -> None:  # fmt: skip
+        self.k, self.longest = k, longest
+        self.is_pruned = is_pruned(index, method, n_neighbors, longest)
+        self.buffers = query_buffers(index, labels, n_neighbors, k, longest)
+        self.buffers_table = table(self.buffers)
+        self.prune: Any = None
+        self._kept: list[Any] = [labels]
+        if self.is_pruned:
+            self.prune = prune_buffers(index, longest, budget)
+            self._kept.append(index.pruned)
+            own: tuple[Any, ...] = index.pruned_table, self.buffers_table, table(self.prune)
+            self._answer = kernels.answer_pruned
+        else:
+            self._kept.append(index.postings)
+            own = table(index.postings), self.buffers_table
+            self._answer = kernels.answer_exhaustive
+        self._tables = *own, table(labels)
+
+    def answer(
+        self, task_table: Any, queries_table: Any, out: tuple[np.ndarray, np.ndarray]
+    ) -> None:
+        """Answer queries into the two arrays of ``out``."""
+        self._answer(*self._tables, task_table, queries_table, *out)

@@ -1,0 +1,171 @@
+"""One query at a time with little overhead: every buffer is allocated beforehand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from swnn_kernels._numba import table
+from swnn_kernels.answer import kernels
+from swnn_kernels.answer.batch import check_fit
+from swnn_kernels.answer.methods import room_for
+from swnn_kernels.answer.searcher import Searcher
+from swnn_kernels.checks import check_budget, check_k, check_removed, check_settings
+from swnn_kernels.dtypes import frozen
+from swnn_kernels.index.hybrid import HybridIndex
+from swnn_kernels.neighbours.records import Task
+from swnn_kernels.records import Rows, Settings
+from swnn_kernels.vote.labels import Labels
+
+_FAULTS = {
+    kernels.BAD_IDS: "feature ids must be ascending, without repeats, and below {}",
+    kernels.BAD_VALUES: "values must be finite",
+}
+_SHORTEST_BUFFER = 1024
+
+
+class Session:
+    """Answers single raw queries; use one session for each thread.
+
+    Parameters
+    ----------
+    index : HybridIndex
+        The training rows.
+    labels : Labels
+        Their labels.
+    settings : Settings
+        The method's S, alpha and beta.
+    removed : array of bool, optional
+        Rows that must not be returned. The array is kept, not copied, if it is contiguous.
+    method : {"auto", "exhaustive", "pruned"}
+        All return the same.
+    budget : int, optional
+        Most rows to rescore for a query, those with the best scores by the query's inverted lists
+        and heaviest features: faster, but not exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = Rows(np.array([0, 1, 2]), np.array([0, 1]), np.array([2**23] * 2), 2)
+    >>> labels = Labels.prepare(np.array([0, 1, 2]), np.array([7, 8]))
+    >>> session = Session(HybridIndex.build(rows), labels, Settings(5, 1.0, 1.0))
+    >>> best, scores = session.predict_one([1], [0.5], k=2)
+    >>> best.tolist(), scores.tolist()
+    ([8, -1], [1.0, 0.0])
+    """
+
+    def __init__(
+        self,
+        index: HybridIndex,
+        labels: Labels,
+        settings: Settings,
+        *,
+        removed: np.ndarray | None = None,
+        method: str = "auto",
+        budget: int | None = None,
+    ) -> None:
+        check_fit(index, labels)
+        self._index, self._labels, self._method = index, labels, method
+        self._settings = check_settings(settings)
+        self._budget = check_budget(budget)
+        flags = check_removed(removed, index.n_rows)
+        _, alpha, beta = self._settings
+        # Two tasks and their tables: neighbours, labels. A table does not keep its record.
+        self._tasks = [Task(alpha, beta, self._budget, wants, flags) for wants in (0, 1)]
+        self._task_tables = [table(task) for task in self._tasks]
+        self._make_buffers(1, min(_SHORTEST_BUFFER, index.n_features))
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a session belongs to one thread of one process: make another one there")
+
+    def _make_buffers(self, k: int, longest: int) -> None:
+        # Whatever may fail, for lack of memory or in a damaged index, comes before any change.
+        n_neighbors = self._settings.n_neighbors
+        searcher = Searcher(
+            self._index, self._labels, self._method, n_neighbors, k, longest, self._budget
+        )
+        # The searches read canonical queries: here it is the one that load_query quantised.
+        indptr = np.zeros(2, dtype=np.int64)
+        buffers = searcher.buffers
+        query = Rows(
+            frozen(indptr), frozen(buffers.indices), frozen(buffers.quantised),
+            self._index.n_features,
+        )  # fmt: skip
+        self._query_table = table(query)
+        self._searcher, self._indptr, self._query = searcher, indptr, query
+
+    @property
+    def n_unresolved(self) -> int:
+        """Number of rows that could still beat the last neighbour of the last query.
+
+        0 without a budget, or where the answer is exact all the same.
+        """
+        prune = self._searcher.prune
+        return 0 if prune is None else int(prune.n_unresolved[0])
+
+    def predict_one(
+        self, indices: np.ndarray, values: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Rank labels for one query.
+
+        Parameters
+        ----------
+        indices : array of int
+            Features, ascending and without repeats.
+        values : array of float
+            Their values; zeros are allowed and ignored.
+        k : int
+            How many labels to return.
+
+        Returns
+        -------
+        labels, scores : arrays of int64 and float64, (k,)
+            Best first; missing labels are -1 and 0.
+        """
+        return self._answer(indices, values, check_k(k), True)
+
+    def kneighbors_one(
+        self, indices: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Find the most similar rows of one query; arguments as for `predict_one`.
+
+        Returns
+        -------
+        ids, sims : arrays of int64 and float64, (n_neighbors,)
+            Best first; missing rows are -1 and 0.
+        """
+        return self._answer(indices, values, self._settings.n_neighbors, False)
+
+    def _answer(
+        self, indices: np.ndarray, values: np.ndarray, size: int, wants_labels: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        indices = frozen(np.ascontiguousarray(indices, dtype=np.int64))
+        values = frozen(np.ascontiguousarray(values, dtype=np.float64))
+        if indices.ndim != 1 or indices.shape != values.shape:
+            raise ValueError("indices and values must be one-dimensional and of one length")
+        self._grow(indices.size, size if wants_labels else 1)
+        self._load(indices, values)
+        ids = np.empty((1, size), dtype=np.int64)
+        out = np.empty((1, size))
+        task_table = self._task_tables[wants_labels]
+        self._searcher.answer(task_table, self._query_table, (ids, out))
+        return ids[0], out[0]
+
+    def _grow(self, size: int, k: int) -> None:
+        """Make larger buffers if a query or its answer needs them."""
+        held = self._searcher
+        if size > held.longest or k > held.k:
+            longest = max(held.longest, room_for(size, self._index.n_features))
+            self._make_buffers(max(k, held.k), longest)
+
+    def _load(self, indices: np.ndarray, values: np.ndarray) -> None:
+        """Quantise a query into the buffers; ValueError if it is not valid."""
+        n_features, fault = self._index.n_features, kernels.BAD_IDS
+        if indices.size <= self._searcher.longest:
+            fault = kernels.load_query(
+                self._searcher.buffers_table, self._indptr, n_features, indices, values
+            )
+        if fault < 0:
+            raise ValueError(_FAULTS[fault].format(n_features))
+        self._index.check_lists(indices)

@@ -1,0 +1,23 @@
+"""Arrays with their dtypes as annotations: what the fields of a record hold in compiled code."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+Uint8 = Annotated[np.ndarray, np.uint8]
+Uint16 = Annotated[np.ndarray, np.uint16]
+Uint32 = Annotated[np.ndarray, np.uint32]
+Uint64 = Annotated[np.ndarray, np.uint64]
+Int32 = Annotated[np.ndarray, np.int32]
+Int64 = Annotated[np.ndarray, np.int64]
+Float32 = Annotated[np.ndarray, np.float32]
+Float64 = Annotated[np.ndarray, np.float64]
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Make a read-only plain view: one type for numba, whether built here or mapped from a file."""
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,55 @@
+"""How a forward row stores an entry: key and upper part of a value in one word, the rest apart.
+
+A key is twice the id of the frequent feature, plus 1 if the value is large (see levels.py).
+
+A rescoring reads the words first, one stream of memory, and most rows fall below the threshold
+before the lower parts of their values are needed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swnn_kernels._numba import inline
+
+LO_BITS = 8
+LARGEST_LO = 2**LO_BITS - 1
+"""Largest lower part."""
+_KEY = np.int64(0xFFFF)
+
+
+@inline
+def pack_hi(frequent_id, is_large, quantised):  # type: ignore[no-untyped-def]
+    """Join the key and the upper part, 16 bits with sign, of a value below 2**23."""
+    key = 2 * np.int64(frequent_id) + np.int64(is_large)
+    return np.uint32((((np.int64(quantised) >> LO_BITS) & _KEY) << 16) | key)
+
+
+@inline
+def lo_of(quantised):  # type: ignore[no-untyped-def]
+    """Lower part of a value."""
+    return np.uint8(np.int64(quantised) & LARGEST_LO)
+
+
+@inline
+def key_of(hi):  # type: ignore[no-untyped-def]
+    """Key of an entry: frequent id and level."""
+    return np.int64(hi) & _KEY
+
+
+@inline
+def frequent_id_of(hi):  # type: ignore[no-untyped-def]
+    """Frequent id of an entry."""
+    return key_of(hi) >> 1
+
+
+@inline
+def upper_part_of(hi):  # type: ignore[no-untyped-def]
+    """Upper part of an entry's value."""
+    return np.int64(np.int32(hi)) >> 16
+
+
+@inline
+def quantised_of(hi, lo):  # type: ignore[no-untyped-def]
+    """The whole value of an entry."""
+    return (upper_part_of(hi) << LO_BITS) + np.int64(lo)

@@ -1,0 +1,186 @@
+"""The index of a training set: built once, memory-mapped from then on, never changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from swnn_kernels._numba import table
+from swnn_kernels.dtypes import frozen
+from swnn_kernels.index import layout
+from swnn_kernels.index.arrays import StoredArrays
+from swnn_kernels.index.build import FEWEST, build_arrays
+from swnn_kernels.index.validation import check_entries, check_pointers, check_rows
+from swnn_kernels.index.views import Postings, PrunedIndex, pruned_index
+from swnn_kernels.records import Rows
+
+
+@dataclass(frozen=True)
+class HybridIndex:
+    """Training rows in the form that a search works on.
+
+    `build` makes it from rows, `from_arrays` from what `arrays` gave. A store keeps these arrays as
+    files and maps them read-only: opening copies and reads nothing.
+
+    Attributes
+    ----------
+    stored : StoredArrays
+        The arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = Rows(np.array([0, 1, 2]), np.array([0, 1]), np.array([2**23, 2**23]), 2)
+    >>> index = HybridIndex.build(rows)
+    >>> index.n_rows, index.nnz
+    (2, 2)
+    """
+
+    stored: StoredArrays
+
+    @classmethod
+    def build(cls, rows: Rows, *, frequent: float | None = None, fewest: int = FEWEST) -> Self:
+        """Build the index of canonical quantised rows.
+
+        Parameters
+        ----------
+        rows : Rows
+            Training rows.
+        frequent : float, optional
+            Share of the rows from which a feature counts as frequent; the answers do not depend on
+            it. By default 0.01, or none at all where a query like the rows meets fewer postings
+            than there are rows.
+        fewest : int
+            Least number of rows of a frequent feature.
+
+        Returns
+        -------
+        HybridIndex
+        """
+        rows = rows.prepared()
+        check_rows(rows)
+        return cls(build_arrays(rows, frequent, fewest))
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
+        """Put an index together from the arrays of `arrays`; they may be mapped read-only.
+
+        They are trusted: `UntrustedIndex` takes arrays from a file that may be damaged.
+        """
+        return cls(StoredArrays.from_dict(arrays))
+
+    def __reduce__(self) -> Any:
+        # What is cached holds addresses, which mean nothing in another process.
+        return type(self).from_arrays, (self.arrays(),)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All arrays by name, read-only."""
+        return self.stored._asdict()
+
+    def check(self) -> None:
+        """Validate every array; ValueError if one could lead a kernel out of bounds."""
+        check_pointers(self.stored)
+        check_entries(self.stored, self.pruned)
+
+    def check_lists(self, features: np.ndarray) -> None:
+        """Check the inverted lists of a query's features: here all are known to be sound."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows."""
+        return self.stored.n_rows
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.stored.n_features
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored non-zeros."""
+        return int(self.stored.list_quantised.size + self.stored.forward_hi.size)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays together."""
+        return sum(array.nbytes for array in self.stored)
+
+    @property
+    def largest_row(self) -> int:
+        """Size of the largest row."""
+        return int(self.stored.sizes[1])
+
+    @cached_property
+    def pruned(self) -> PrunedIndex:
+        """The arrays as the pruned search takes them."""
+        return pruned_index(self.stored)
+
+    @cached_property
+    def pruned_table(self) -> Any:
+        """Table of `pruned`."""
+        return table(self.pruned)
+
+    @cached_property
+    def postings(self) -> Postings:
+        """Inverted lists of all features, for the exhaustive search; kept after the first use."""
+        return self._inverted()
+
+    def _inverted(self) -> Postings:
+        stored = self.stored
+        if not stored.frequent_features.size:
+            return Postings(
+                stored.list_indptr, stored.list_rows, stored.list_quantised, stored.row_sizes,
+                self.n_rows,
+            )  # fmt: skip
+        counts = np.zeros(stored.frequent_features.size, dtype=np.int64)
+        layout.count_forward(stored.forward_hi, counts)
+        lengths = np.diff(stored.list_indptr)
+        lengths[stored.frequent_features] += counts
+        indptr = np.zeros(self.n_features + 1, dtype=np.int64)
+        np.cumsum(lengths, out=indptr[1:])
+        rows = np.empty(self.nnz, dtype=np.uint32)
+        quantised = np.empty(self.nnz, dtype=np.int32)
+        out = Postings(indptr, rows, quantised, stored.row_sizes, self.n_rows)
+        layout.invert(self.pruned_table, table(out), counts, np.empty_like(counts))
+        return out._replace(indptr=frozen(indptr), rows=frozen(rows), quantised=frozen(quantised))
+
+    def rows(self) -> Rows:
+        """Return the rows that the index was built from."""
+        indptr = np.zeros(self.n_rows + 1, dtype=np.int64)
+        np.cumsum(self.stored.row_sizes[: self.n_rows], out=indptr[1:])
+        indices = np.empty(self.nnz, dtype=np.int32)
+        rows = Rows(indptr, indices, np.empty(self.nnz, dtype=np.int32), self.n_features)
+        postings = self._inverted()
+        layout.transpose(table(postings), table(rows), np.zeros(self.n_rows, dtype=np.int32))
+        return rows
+
+    def shared(self, row: int, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Find which of a query's features a row has.
+
+        Parameters
+        ----------
+        row : int
+            Row id.
+        features : array of int
+            Features of the query.
+
+        Returns
+        -------
+        positions, quantised : arrays of int64 and int32
+            Positions in ``features`` and the row's quantised values there.
+        """
+        if not 0 <= row < self.n_rows:
+            raise ValueError(f"row {row} is not among the {self.n_rows} rows")
+        features = np.asarray(features, dtype=np.int64)
+        if features.size and not 0 <= features.min() <= features.max() < self.n_features:
+            raise ValueError(f"a feature is not among the {self.n_features} features")
+        positions, values = [], []
+        for position, feature in enumerate(features.tolist()):
+            there, quantised = layout.find(self.pruned_table, feature, int(row))
+            if there:
+                positions.append(position)
+                values.append(quantised)
+        return np.array(positions, dtype=np.int64), np.array(values, dtype=np.int32)

@@ -1,0 +1,1 @@
+"""The nearest rows of one query: by all postings, or by bounds and few rescorings."""

@@ -1,0 +1,212 @@
+"""Candidates: rows whose upper bound reaches the threshold, rescored in a good order.
+
+Rescoring completes a row's dot product from its forward row, as long as the row can still reach the
+threshold, and offers it to the heap.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swnn_kernels._numba import half_to_float, inline, routine
+from swnn_kernels._numba.scalars import prefetch
+from swnn_kernels.fixed_point import COS_SCALE
+from swnn_kernels.heap import push
+from swnn_kernels.index.forward_entries import (
+    LARGEST_LO,
+    LO_BITS,
+    frequent_id_of,
+    key_of,
+    upper_part_of,
+)
+from swnn_kernels.neighbours.bounds import MARGIN
+from swnn_kernels.neighbours.buckets import bucket_of, nth_largest, order_by_bounds
+from swnn_kernels.neighbours.records import Candidate
+from swnn_kernels.neighbours.sizes import OVERLAP_MASK, PACK_BITS
+from swnn_kernels.similarity import similarity
+
+_TINY = 1e-30  # below, numbers are too coarse for the margin: nothing is left out by them
+_AHEAD = 4  # rescorings between the request for a row's memory and its use
+_LINE = 16  # forward entries in a cache line
+_PREFETCHED = 12 * _LINE  # forward entries of a row that are prefetched
+_CHECK_EVERY = 2 * _LINE  # forward entries between two checks whether the row can still matter
+
+
+@inline
+def threshold_of(query, found):  # type: ignore[no-untyped-def]
+    """What a row must reach: the worst similarity of a full heap, less the margin, or 0."""
+    worst = query.buffers.sims[0]
+    if found < query.n_neighbors or worst < _TINY:
+        return np.float32(0.0)
+    return np.float32(worst * MARGIN)
+
+
+@inline
+def add_candidate(prune, slot, candidate):  # type: ignore[no-untyped-def]
+    """Put a candidate into a slot; the next slot."""
+    prune.candidate_rows[slot] = candidate.row
+    prune.candidate_overlaps[slot] = candidate.overlap
+    prune.candidate_accumulators[slot] = candidate.accumulator
+    prune.candidate_weights[slot] = candidate.weight
+    prune.candidate_bounds[slot] = candidate.bound
+    return slot + 1
+
+
+@inline
+def _candidate_at(prune, slot):  # type: ignore[no-untyped-def]
+    return Candidate(
+        prune.candidate_rows[slot], prune.candidate_overlaps[slot],
+        prune.candidate_accumulators[slot], prune.candidate_weights[slot],
+        prune.candidate_bounds[slot],
+    )  # fmt: skip
+
+
+@inline
+def _dot_of_lower_parts(query, first, last):  # type: ignore[no-untyped-def]
+    """Dot product of the query and the lower parts of a forward row."""
+    index, quantised = query.index, query.prune.query_quantised
+    dot = np.int64(0)
+    for p in range(first, last):
+        frequent = np.uint64(frequent_id_of(index.forward_hi[np.uint64(p)]))
+        dot += np.int64(quantised[frequent]) * np.int64(index.forward_lo[np.uint64(p)])
+    return dot
+
+
+@inline
+def _count_shared(query, first, last):  # type: ignore[no-untyped-def]
+    """Count the query's frequent features that a row has."""
+    count = np.int64(0)
+    for p in range(first, last):
+        frequent = np.uint64(frequent_id_of(query.index.forward_hi[np.uint64(p)]))
+        count += np.int64(query.prune.is_in_query[frequent])
+    return count
+
+
+@inline
+def _prefetch_row(index, row):  # type: ignore[no-untyped-def]
+    """Ask for the beginning of a forward row."""
+    first = index.forward_indptr[row]
+    last = min(index.forward_indptr[row + 1], first + _PREFETCHED)
+    for p in range(first, last, _LINE):
+        prefetch(index.forward_hi, p)
+    prefetch(index.forward_lo, first)
+    prefetch(index.forward_lo, last)
+
+
+@inline
+def _least_dot(query, overlap, row_size):  # type: ignore[no-untyped-def]
+    """Least dot that a row of this overlap needs to enter the full heap, less the margin."""
+    sim, beta = query.buffers.sims[0], query.beta
+    if sim < _TINY:
+        return -np.inf
+    goal = sim * (MARGIN / COS_SCALE)
+    if beta == 0.0:
+        return goal
+    ratio = np.float64(query.size + row_size - overlap) / np.float64(overlap)
+    goal *= ratio if beta == 1.0 else ratio**beta
+    return goal if goal < np.inf else -np.inf
+
+
+@inline
+def _add_upper_parts(query, candidate, span, dot, goal):  # type: ignore[no-untyped-def]
+    """Add the upper parts of a forward row to a dot, while it can reach the goal; and whether.
+
+    ``dot`` comes as a bound on all but the upper parts of the forward row's values. What those not
+    seen yet can add is known from the row's sum of weights, less the weights of those seen.
+    """
+    index, prune = query.index, query.prune
+    scale = np.float64(half_to_float(index.row_scales[candidate.row]))
+    weight_unit = prune.weight_step[0] * scale
+    weight = candidate.weight
+    upper = np.int64(0)
+    p, last = span
+    while p < last:
+        block = min(p + _CHECK_EVERY, last)
+        while p < block:
+            hi = index.forward_hi[np.uint64(p)]
+            key = np.uint64(key_of(hi))
+            upper += np.int64(prune.query_quantised[key >> np.uint64(1)]) * upper_part_of(hi)
+            weight -= np.int64(prune.key_weights[key])
+            p += 1
+        if np.float64(dot + (upper << LO_BITS)) + np.float64(weight) * weight_unit < goal:
+            return dot, False
+    return dot + (upper << LO_BITS), True
+
+
+@inline
+def _rescore(query, candidate, found):  # type: ignore[no-untyped-def]
+    """Offer a candidate to the heap; its new size.
+
+    The listed part of the dot is in the accumulator. The lower parts of the values add at most 255
+    times the query's positive values; similarity rises with the dot even as rounded, so a row that
+    does not reach the heap with that much more does not belong there.
+    """
+    index, buffers, overlap = query.index, query.buffers, candidate.overlap
+    first = index.forward_indptr[candidate.row]
+    last = index.forward_indptr[candidate.row + 1]
+    row_size = np.int64(index.row_sizes[candidate.row])
+    slack = LARGEST_LO * query.prune.positive_sum[0]
+    goal = -np.inf
+    if found == query.n_neighbors and candidate.weight >= 0:
+        goal = _least_dot(query, overlap, row_size)
+    listed = candidate.accumulator >> PACK_BITS
+    upper, reaches = _add_upper_parts(query, candidate, (first, last), listed + slack, goal)
+    if not reaches or upper <= 0:
+        return found
+    if overlap < 0:
+        overlap = (candidate.accumulator & OVERLAP_MASK) + _count_shared(query, first, last)
+    best = similarity(upper, overlap, query.size, row_size, query.beta)
+    if found == query.n_neighbors and best < buffers.sims[0]:
+        return found
+    dot = upper - slack + _dot_of_lower_parts(query, first, last)
+    if dot <= 0:
+        return found
+    sim = similarity(dot, overlap, query.size, row_size, query.beta)
+    if sim > 0.0:
+        found = push(buffers.sims, buffers.rows, found, query.n_neighbors, sim, candidate.row)
+    return found
+
+
+@routine
+def rescore_ordered(query, count, found):  # type: ignore[no-untyped-def]
+    """Rescore the first candidates of ``order``; the new size of the heap."""
+    prune = query.prune
+    for i in range(count):
+        threshold = threshold_of(query, found)
+        if i + _AHEAD < count:
+            ahead = prune.order[i + _AHEAD]
+            if prune.candidate_bounds[ahead] >= threshold:
+                _prefetch_row(query.index, prune.candidate_rows[ahead])
+        slot = prune.order[i]
+        if prune.candidate_bounds[slot] < threshold:
+            continue
+        prune.rows_rescored[0] += 1
+        found = _rescore(query, _candidate_at(prune, slot), found)
+    return found
+
+
+@routine
+def rescore_best(query, n_candidates, found):  # type: ignore[no-untyped-def]
+    """Rescore the candidates with the S largest bounds; size of the heap, and candidates left."""
+    prune, bounds = query.prune, query.prune.candidate_bounds
+    cut = nth_largest(bounds, n_candidates, query.n_neighbors, prune.histogram)
+    count = 0
+    for i in range(n_candidates):
+        if bucket_of(bounds[i]) >= cut:
+            prune.order[count] = i
+            count += 1
+    found = rescore_ordered(query, count, found)
+    threshold = threshold_of(query, found)
+    kept = 0
+    for i in range(n_candidates):
+        if bucket_of(bounds[i]) < cut and bounds[i] >= threshold:
+            kept = add_candidate(prune, kept, _candidate_at(prune, i))
+    return found, kept
+
+
+@routine
+def rescore_all(query, n_candidates, found):  # type: ignore[no-untyped-def]
+    """Rescore all candidates that can still matter, the best bounds first."""
+    prune = query.prune
+    order_by_bounds(prune.candidate_bounds, n_candidates, prune.histogram, prune.order)
+    return rescore_ordered(query, n_candidates, found)

@@ -1,0 +1,47 @@
+"""Which of the pruned search's exact paths a query takes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swnn_kernels._numba import inline
+from swnn_kernels.neighbours.completion import threshold_of
+from swnn_kernels.neighbours.sparse import bound_of_untouched, remaining_norm
+
+# Costs in nanoseconds, measured: a posting with its row's bound on the sparse path; a row, and one
+# of its bitmaps, on the dense path.
+_POSTING = 9.0
+_ROW = 1.2
+_BITMAP = 0.016
+_MOST_BY_FREQUENT = 0.2  # similarity by frequent features alone from which the lists seldom suffice
+_FAILURE_COST = 16  # queries until a failure of the sparse path is forgotten
+_LEAST_CREDIT = -64  # at or below, the sparse path is not tried
+
+
+@inline
+def tries_sparse(query, plan):  # type: ignore[no-untyped-def]
+    """Whether the inverted lists alone may well answer a query, at less than the dense cost.
+
+    Where they failed again and again, they are tried only now and then. The answer does not
+    depend on the path.
+    """
+    if plan.n_frequent == 0:
+        return True
+    upper = bound_of_untouched(query, plan, remaining_norm(plan.mass))
+    if upper > _MOST_BY_FREQUENT:
+        return False
+    n_rows = query.index.forward_indptr.size - 1
+    if _POSTING * plan.n_postings > n_rows * (_ROW + _BITMAP * plan.n_frequent):
+        return False
+    credit = query.prune.sparse_credit
+    credit[0] = min(0, credit[0] + 1)
+    return credit[0] > _LEAST_CREDIT
+
+
+@inline
+def threshold_after_sparse(query, found, done):  # type: ignore[no-untyped-def]
+    """Note a failure; the threshold that the rows found set for the dense path, or 0."""
+    if done:
+        return np.float32(0.0)
+    query.prune.sparse_credit[0] -= _FAILURE_COST
+    return threshold_of(query, found)

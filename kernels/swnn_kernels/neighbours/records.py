@@ -1,0 +1,137 @@
+"""Records of the search for one query's neighbours: buffers, the query, what is derived from it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from swnn_kernels.dtypes import Float32, Float64, Int32, Int64, Uint8, Uint16, Uint32, Uint64
+
+
+class QueryBuffers(NamedTuple):
+    """Buffers of one thread for any search; between queries the accumulators hold zeros."""
+
+    values: Float64  # the query's values before quantisation
+    indices: Int32  # the query's features
+    quantised: Int32  # and their quantised values
+    accumulators: Int64  # (n_rows,): dot * PACK + overlap
+    overlaps: Int32  # (n_rows,) where overlaps may not fit 16 bits, else empty
+    sims: Float64  # heap of the neighbours found
+    rows: Int64
+    slot_labels: Int64  # a power of two: hash table of votes
+    slot_sums: Int64
+    best_sums: Int64  # heap of the best labels
+    best_labels: Int64
+
+
+class PruneBuffers(NamedTuple):
+    """Buffers of one thread for the pruned search."""
+
+    # The query by frequent id and by key; zeros between queries.
+    query_quantised: Int32  # the query's value of a frequent feature
+    is_in_query: Uint8
+    key_weights: Uint16  # what an entry of a key adds to a row's sum of weights
+    # The query's features.
+    list_cursor: Int64  # position in the list of each feature that has one
+    list_end: Int64
+    list_weight: Int64  # the feature's value times PACK
+    frequent_ids: Int64
+    positive_sum: Int64  # (1,): sum of its positive values of frequent features
+    reach: Float64  # (1,): most that its frequent features add to a row's dot over its scale
+    reach_of_one: Float64  # (1,): most that one of them adds
+    # Sums over bitmaps, see grouping.py.
+    bitmap_offsets: Int64  # first bitmap of each frequent feature
+    bitmap_weights: Int64  # of the first and second bitmaps in turn
+    class_ends: Int64  # where the bitmaps of each weight class end
+    sorted_bitmaps: Int64  # bitmaps by weight
+    group_ends: Int64  # where each group of them ends
+    n_groups: Int64  # (1,)
+    group_counts: Uint64  # four planes for each group
+    overlap_lines: Int64  # planes of groups by their weight in the overlap
+    overlap_indptr: Int64  # (PLANES + 2,)
+    weight_lines: Int64  # and in the sum of weights
+    weight_indptr: Int64  # (PLANES + 2,)
+    weight_step: Float64  # (1,): a step of weight in units of dots over scales
+    planes: Uint64  # vertical counters
+    carries: Uint64  # their queues
+    carry_lines: Int64  # 0, 8, 16, ...
+    # Bounds of rows.
+    row_sums: Uint8  # (4 * CHUNK,): overlaps and weights of rows, low and high bytes
+    masks: Uint8  # (STEP_ROWS / 8,): which rows of a step pass
+    upper_bounds: Float32  # (CHUNK,)
+    scores: Float32  # (n_rows, padded): only with a budget
+    maxima: Float32  # an eighth as many as upper_bounds or scores
+    touched: Uint32  # (n_rows,): rows that share a listed feature
+    # Candidates.
+    candidate_rows: Int64
+    candidate_overlaps: Int64
+    candidate_accumulators: Int64
+    candidate_weights: Int64
+    candidate_bounds: Float32
+    histogram: Int32
+    order: Int32  # candidates in the order of rescoring
+    # Counters (1,).
+    postings_read: Int64
+    bitmaps_read: Int64
+    rows_rescored: Int64
+    sparse_credit: Int64  # negative after failures of the sparse path
+    n_unresolved: Int64  # rows that a budget left open
+
+
+class Task(NamedTuple):
+    """What to do with each query of a batch or session."""
+
+    alpha: float
+    beta: float
+    budget: int  # most rows to rescore, -1 for no limit
+    wants_labels: int
+    removed: Uint8  # (n_rows,), or empty
+
+
+class Query(NamedTuple):
+    """One query in the pruned search: struct views of what it works on, and its numbers."""
+
+    index: Any  # PrunedIndex
+    buffers: Any  # QueryBuffers, with the query in them
+    prune: Any  # PruneBuffers
+    task: Any  # Task
+    size: Any
+    n_neighbors: Any
+    beta: Any
+
+
+class Plan(NamedTuple):
+    """A query's features, sorted into those with inverted lists and the frequent ones."""
+
+    n_listed: Any
+    n_frequent: Any
+    n_postings: Any  # of the lists
+    mass: Any  # sum of squares of the frequent features' values
+
+
+class Candidate(NamedTuple):
+    """A row that may be a neighbour; an overlap or weight of -1 is not known."""
+
+    row: Any
+    overlap: Any
+    accumulator: Any  # exact dot and overlap over the inverted lists
+    weight: Any  # upper bound on the rest of the dot, in steps of weight
+    bound: Any  # upper bound on the similarity
+
+
+class RowSlots(NamedTuple):
+    """A row, or the first of eight, and where its sums and its accumulator are."""
+
+    row: Any
+    in_sums: Any
+    in_accumulators: Any
+
+
+class Sweep(NamedTuple):
+    """State of the dense path's sweep over all rows."""
+
+    overlap_planes: Any  # 0 if nothing depends on overlaps
+    weight_planes: Any
+    weight_step: Any
+    origin: Any  # row of the first accumulator
+    threshold: Any
+    is_storing: Any  # whether upper bounds are stored, or compared with the threshold

@@ -1,0 +1,1 @@
+"""Text to numbers and rows: the part of parsing that is worth compiling."""

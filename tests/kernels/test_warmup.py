@@ -1,0 +1,105 @@
+"""After a warm-up nothing is left to compile, and it says truly where the kernels are kept."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+WARM = """
+import sys
+import numpy as np
+import swnn_kernels
+from swnn_kernels._numba.caching import KERNELS
+steps = []
+folder = swnn_kernels.warmup(steps.append)
+assert len(steps) == len(set(steps)) >= 4
+before = [list(kernel.signatures) for kernel in KERNELS]
+left_out = {k.py_func.__name__ for k, s in zip(KERNELS, before) if not s}
+assert left_out <= set(sys.argv[2:]), left_out
+"""
+USE_ALL = """
+from swnn_kernels import HybridIndex, Labels, Rows, Session, Settings, UntrustedIndex
+from swnn_kernels import quantise, rank, search, vote_batch
+indptr, indices = np.array([0, 2, 3, 5], np.int32), np.array([0, 3, 1, 0, 2], np.uint16)
+rows = Rows(indptr, indices, quantise(indptr, indices, np.ones(5, np.float32)), 4)
+labels, settings = Labels.prepare(np.arange(4), np.arange(3)), Settings(2, 1, 1)
+for frequent in (2.0, 0.5):
+    built = HybridIndex.build(rows, frequent=frequent, fewest=1)
+    for index in (built, UntrustedIndex.from_arrays(built.arrays())):
+        index.check()
+        index.rows()
+        index.shared(np.int32(1), np.arange(4, dtype=np.int16))
+        for method in ("auto", "exhaustive", "pruned"):
+            for removed in (None, np.array([True, False, False])):
+                ids, sims = search(index, rows, 2, 0, removed=removed, method=method)
+                rank(index, labels, rows, settings, 2, removed=removed, method=method, n_jobs=2)
+                session = Session(index, labels, settings, removed=removed, method=method, budget=1)
+                session.predict_one([0, 2], [1, 2], 2)
+                session.kneighbors_one(np.array([1], np.int32), np.array([2], np.float32))
+vote_batch(labels, ids, sims, 1, 2)
+"""
+READ = """
+from pathlib import Path
+from swnn_xp import read_xmc
+path = Path(sys.argv[1])
+path.write_text("1 2 3\\n0,2 0:1.5 1:-2e-3\\n")
+read_xmc(path)
+"""
+COMPARE = """
+after = [list(kernel.signatures) for kernel in KERNELS]
+changed = [k.py_func.__name__ for k, a, b in zip(KERNELS, before, after) if a != b]
+assert not changed, changed
+assert len(after) == len(before), "an entry point was defined after the warm-up"
+print(folder)
+"""
+
+
+def run(code, *arguments, **variables):
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        env=os.environ | variables, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_after_a_warmup_no_entry_point_compiles(plain, tmp_path, plain_numba):
+    variables = plain_numba if plain else {}
+    left_out = ["answer_pruned"] if plain else []  # it needs vectors
+    folder = run(WARM + USE_ALL + READ + COMPARE, tmp_path / "rows.txt", *left_out, **variables)
+    assert os.path.isdir(folder)
+
+
+NOWHERE = """
+import numba.core.caching as caching
+
+def refuse(self):
+    raise OSError("read-only")
+
+caching._CacheLocator.ensure_cache_path = refuse
+"""
+
+
+def test_where_nothing_can_be_kept_there_is_no_folder():
+    code = """
+import swnn_kernels.warming
+from swnn_kernels._numba.caching import cache_folder
+print(cache_folder())
+"""
+    assert run(NOWHERE + code) == "None"
+    assert run(code) != "None"
+
+
+def test_the_command_tells_where(tmp_path):
+    code = """
+import swnn_kernels.warming as warming
+warming.warmup = lambda: {folder!r}
+from swnn_xp.cli.main import main
+main(["warmup"])
+"""
+    assert "kept under /some/where" in run(code.format(folder="/some/where"))
+    said = run(code.format(folder=None))
+    assert "kept" not in said
+    assert "no folder could be written" in said
