@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from swnn_xp import SWNNClassifier
 from swnn_xp.backends import BACKENDS, resolve
 from swnn_xp.cli.main import main
-from swnn_xp.rows.input_kind import host_matrix, kind_of
+from swnn_xp.rows.input_kind import host_matrix, input_kind
 
 
 def test_auto_stays_on_the_cpu_for_host_data():
@@ -21,7 +21,7 @@ def test_auto_stays_on_the_cpu_for_host_data():
 
 def test_auto_looks_at_where_a_type_comes_from():
     stranger = type("ndarray", (), {"__module__": "cupy._core.core"})()
-    assert kind_of(stranger) == "cupy"
+    assert input_kind(stranger) == "cupy"
     assert resolve("auto", stranger).name == "cupy"
 
 

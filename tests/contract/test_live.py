@@ -50,7 +50,7 @@ def test_any_sequence_equals_a_fresh_fit(classifier, seed, steps, S):
 
 
 def check_equal(clf, classifier, X, Y, alive, Q, S):
-    assert clf.model_.n_alive == len(alive)
+    assert clf.n_samples_fit_ == len(alive)
     if not alive:
         assert (clf.kneighbors(Q).ids == -1).all()
         return
@@ -132,7 +132,7 @@ def test_readers_always_see_one_state(classifier):
     for state in range(1, n_states + 1):
         row = [0] * (n_states + 1)
         row[state] = 1
-        first = clf.model_.next_id
+        first = clf._model.next_id
         clf.partial_fit(np.tile(x, (state + 1, 1)), [row] * (state + 1))
         clf.remove(before)
         before = list(range(first, first + state + 1))

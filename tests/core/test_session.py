@@ -96,9 +96,9 @@ def test_a_budget_tells_what_it_left_open():
         for i in range(Q.shape[0]):
             ids, sims = session.kneighbors_one(Q[[i]].indices, Q[[i]].data)
             missing = set(exact.ids[i].tolist()) - set(ids.tolist())
-            assert len(missing) <= session.might
+            assert len(missing) <= session.n_unresolved
             assert np.all(sims <= exact.sims[i])
-    assert session.might == 0, "the budget covers all rows"
+    assert session.n_unresolved == 0, "the budget covers all rows"
     found = [
         [len(set(clf.session(budget=b).kneighbors_one(Q[[i]].indices, Q[[i]].data).ids.tolist())
              & set(exact.ids[i].tolist())) for i in range(Q.shape[0])]

@@ -99,15 +99,16 @@ def answers(case: Round, backend: str) -> dict[str, Any]:
 def by_kernel(case: Round, method: str) -> dict[str, Any]:
     """The same by one kernel, on an index whose rows are split at random."""
     clf = classifier(case, "numba").compact()
-    rows = clf.index_.rows()
+    model = clf._model
+    rows = model.rows()
     index = swnn_kernels.InvertedIndex.build(*rows, frequent=case.frequent, fewest=1)
-    query = clf.index_.queries(case.Q)[:3]
+    query = model.queries(case.Q)[:3]
     S, alpha, beta = case.params.values()
     found = swnn_kernels.search(index, *query, S, beta, method=method)
     labels = swnn_kernels.rank(
-        index, *clf.labels_[:2], *query, S, alpha, beta, case.k, method=method
+        index, *model.labels[:2], *query, S, alpha, beta, case.k, method=method
     )
-    ids = np.arange(index.n_rows) if clf.model_.row_ids is None else clf.model_.row_ids
+    ids = np.arange(index.n_rows) if model.row_ids is None else model.row_ids
     return {"neighbours": (np.append(ids, -1)[found[0]], found[1]), "labels": labels}
 
 

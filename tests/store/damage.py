@@ -57,7 +57,7 @@ def models(folder):
         backend = "numba" if kind == "long" else kind
         clf = SWNNClassifier(n_neighbors=7, backend=backend).fit(X[:n], Y[:n], **names)
         clf.remove([3, 80]).save(folder / kind)
-    index = SWNNClassifier.load(folder / "numba").index_.inverted
+    index = SWNNClassifier.load(folder / "numba")._model.segments[0].kernel_index
     assert min(index.frequent.size, index.list_rows.size) > 0
     rare = sp.csr_array((np.diff(index.starts) > 0).astype(float)[None, :])
     return sp.csr_array(sp.vstack([X[:3], X[:2] * rare]))
@@ -108,8 +108,8 @@ def used(path, Q, **options):
         lambda clf: clf.predict_proba(Q).toarray(),
         lambda clf: clf.kneighbors(Q, n_neighbors=700),  # by the reference kernel
         lambda clf: clf.explain(Q[[0]], 3),
-        lambda clf: clf.index_.backend == "numba" and clf.session().predict_one([0, 9], [1.0, 2.0]),
-        lambda clf: clf.index_.backend == "numba" and within_budget(clf, Q),
+        lambda clf: clf.backend_ == "numba" and clf.session().predict_one([0, 9], [1.0, 2.0]),
+        lambda clf: clf.backend_ == "numba" and within_budget(clf, Q),
         lambda clf: clf.partial_fit(Q, np.eye(5, 12)).predict_topk(Q, 3),
         lambda clf: clf.remove([0]).compact().predict_topk(Q, 3),
     ]
