@@ -68,7 +68,10 @@ class Backend:
         absent = [module for module in self.needs if importlib.util.find_spec(module) is None]
         if absent:
             return f"needs {', '.join(absent)}: {self.install}"
-        return self._index_class().unusable()
+        try:
+            return self._index_class().unusable()
+        except ImportError as error:
+            return f"can't be imported: {str(error).splitlines()[0]}"
 
     def load(self) -> type[Index]:
         """Import the backend's index class."""
