@@ -89,7 +89,7 @@ class Index(ABC):
     def shared(self, position: int, features: Any) -> tuple[Any, Any]:
         """Find which of the ascending features a row has.
 
-        Returns their places in ``features`` and the row's quantised values.
+        Returns their indices in ``features`` and the row's quantised values.
         """
         rows = self.rows()
         start, stop = int(rows.indptr[position]), int(rows.indptr[position + 1])

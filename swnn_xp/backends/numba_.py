@@ -88,7 +88,7 @@ class NumbaIndex(Index):
         self.kernel_index.check()
 
     def shared(self, position: int, features: Any) -> tuple[Any, Any]:
-        """Find which of the features a row has: places among them and quantised values."""
+        """Find which of the features a row has: their indices and the row's quantised values."""
         return self.kernel_index.shared(position, np.asarray(features))
 
     def search(

@@ -53,7 +53,9 @@ def remove(model: Model, ids: ArrayLike) -> Model:
     old = model.removed
     removed = np.zeros(model.n_positions, bool) if old is None else old.copy()
     removed[model.positions_of(ids)] = True
-    return replace(model, removed=removed, version=model.version + 1)
+    marked = replace(model, removed=removed, version=model.version + 1)
+    marked.keep_derived(model, "checked_labels", "_placed_labels", "_placed_ids")
+    return marked
 
 
 def compact(model: Model) -> Model:

@@ -55,6 +55,10 @@ class Model:
         # Without what is cached: copies on a device can't be pickled, and are soon made again.
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
+    def keep_derived(self, other: Model, *names: str) -> None:
+        """Take over what another model has derived from the same fields: copies on a device."""
+        self.__dict__.update({n: other.__dict__[n] for n in names if n in other.__dict__})
+
     @property
     def backend(self) -> str:
         """Name of the backend."""

@@ -21,11 +21,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier
+from swnn_xp.backends.numba_ import NumbaIndex
 from swnn_xp.store import open_arrays, opening, save_arrays
 
 PAGE = mmap.PAGESIZE
 HOW_OFTEN = [0.08, 0.2, 0.2, 0.16, 0.08, 0.08, 0.04, 0.16]
-ID_ARRAYS = {"index_rows", "index_pairs", "index_indices", "labels_indices"}
+TODAY = NumbaIndex.version_1_names  # names of the kernels' arrays by those of the first format
+ID_ARRAYS = {
+    f"index_{TODAY.get('rows', 'rows')}",
+    f"index_{TODAY.get('pairs', 'pairs')}",
+    "index_indices",
+    "labels_indices",
+}
 KINDS = ("numba", "long", "numpy")
 WORDS = [0, 1, -1, 2**15, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, -(2**63), 700, 40]
 
@@ -57,9 +64,10 @@ def models(folder):
         backend = "numba" if kind == "long" else kind
         clf = SWNNClassifier(n_neighbors=7, backend=backend).fit(X[:n], Y[:n], **names)
         clf.remove([3, 80]).save(folder / kind)
-    index = SWNNClassifier.load(folder / "numba")._model.segments[0].kernel_index
-    assert min(index.frequent.size, index.list_rows.size) > 0
-    rare = sp.csr_array((np.diff(index.starts) > 0).astype(float)[None, :])
+    arrays = SWNNClassifier.load(folder / "numba")._model.segments[0].arrays()
+    frequent, rows, starts = (arrays[TODAY.get(n, n)] for n in ("frequent", "rows", "starts"))
+    assert min(frequent.size, rows.size) > 0
+    rare = sp.csr_array((np.diff(starts) > 0).astype(float)[None, :])
     return sp.csr_array(sp.vstack([X[:3], X[:2] * rare]))
 
 

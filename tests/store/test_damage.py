@@ -68,10 +68,11 @@ def test_forged_arrays_do_no_harm(tmp_path, checked):
 def test_lists_are_checked_when_a_query_first_needs_them(folder, tmp_path):
     model = open_arrays(folder / "numba")
     arrays = dict(model.arrays)
-    rows = arrays["index_rows"].copy()
-    last = int(np.flatnonzero(np.diff(arrays["index_starts"]))[-1])
+    list_rows, starts = (f"index_{damage.TODAY.get(name, name)}" for name in ("rows", "starts"))
+    rows = arrays[list_rows].copy()
+    last = int(np.flatnonzero(np.diff(arrays[starts]))[-1])
     rows[-1] = 10**9
-    save_arrays(tmp_path, arrays | {"index_rows": rows}, model.meta, dict(model.names))
+    save_arrays(tmp_path, arrays | {list_rows: rows}, model.meta, dict(model.names))
     clf = SWNNClassifier.load(tmp_path)
     query = np.zeros((1, 120))
     query[0, last - 1] = 1
