@@ -1,7 +1,7 @@
 """Extreme multi-label classification by Sparse Weighted Nearest Neighbours.
 
-Names are imported on first use, so that ``import swnn_xp`` stays quick and loads neither numba nor
-a GPU library.
+Names are imported on first use, so that ``import swnn_xp`` is fast and loads neither numba nor a
+GPU library.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from swnn_xp._version import __version__
 if TYPE_CHECKING:
     from swnn_xp.classifier import SWNNClassifier
     from swnn_xp.io import read_names, read_svmlight, read_xmc, write_names, write_xmc
+    from swnn_xp.results import Neighbours, Ranking
 
 __all__ = [
+    "Neighbours",
+    "Ranking",
     "SWNNClassifier",
     "__version__",
     "read_names",
@@ -26,6 +29,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Neighbours": "swnn_xp.results",
+    "Ranking": "swnn_xp.results",
     "SWNNClassifier": "swnn_xp.classifier",
     "read_names": "swnn_xp.io",
     "read_svmlight": "swnn_xp.io",

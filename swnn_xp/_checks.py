@@ -25,13 +25,17 @@ def check_exponent(value: Any, name: str) -> None:
 
 
 def check_threads(n_jobs: Any) -> int:
-    """Require a number of threads; None means one and -1 all cores."""
+    """Turn ``n_jobs`` into a number of threads: None means 1, -1 all cores this process may use.
+
+    The only place that resolves -1: whatever is called from here on takes a plain number.
+    """
     if n_jobs is None:
         return 1
-    if n_jobs == -1:
+    if isinstance(n_jobs, Integral) and n_jobs == -1:
         return len(os.sched_getaffinity(0))
-    check_count(n_jobs, "n_jobs")
-    return n_jobs
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs < 1:
+        raise ValueError(f"n_jobs must be -1 or a whole number of at least 1, got {n_jobs!r}")
+    return int(n_jobs)
 
 
 def check_width(found: int, expected: int) -> None:

@@ -1,33 +1,43 @@
-"""Scikit-learn's habits of an estimator, without importing scikit-learn."""
+"""What scikit-learn expects of an estimator, without importing scikit-learn."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from typing import Any, Self
 
 
 class NotFittedError(ValueError, AttributeError):
-    """The classifier has seen no training rows yet."""
+    """The estimator has no training rows yet."""
 
 
 class Estimator:
-    """Parameters are the arguments of the constructor; a fitted one has a ``model_``."""
+    """Parameters are the arguments of the constructor; a fitted estimator has a ``_model``."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, as scikit-learn asks for."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+        """Return the parameters by name."""
+        return {name: getattr(self, name) for name in self._parameter_names()}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters; those that concern voting and ranking need no new `fit`."""
-        known = self.get_params()
+        """Change parameters; they count from the next call on, without a new `fit`."""
+        self._check_known(params)
         for name, value in params.items():
-            if name not in known:
-                raise ValueError(f"no parameter {name!r}; there are {', '.join(known)}")
             setattr(self, name, value)
         return self
 
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        return list(inspect.signature(cls).parameters)
+
+    @classmethod
+    def _check_known(cls, params: Iterable[str]) -> None:
+        known = cls._parameter_names()
+        for name in params:
+            if name not in known:
+                raise ValueError(f"no parameter {name!r}; there are {', '.join(known)}")
+
     def __sklearn_tags__(self) -> Any:
-        """Describe the classifier to scikit-learn (only called by scikit-learn itself)."""
+        """Describe the estimator to scikit-learn (only called by scikit-learn itself)."""
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
         return Tags(
@@ -38,7 +48,7 @@ class Estimator:
         )
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        return hasattr(self, "_model")
 
     def __repr__(self) -> str:
         params = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())

@@ -22,6 +22,7 @@ __all__ = [
     "ndcg_at_k",
     "precision_at_k",
     "propensities",
+    "propensities_of_counts",
     "psndcg_at_k",
     "psp_at_k",
     "recall_at_k",
@@ -90,12 +91,26 @@ def propensities(Y_train: Any, A: float = 0.55, B: float = 1.5) -> NDArray[np.fl
     >>> propensities([[1, 0]] * 8 + [[1, 1]]).round(3).tolist()
     [0.648, 0.455]
     """
-    check_exponent(A, "A")
-    check_exponent(B, "B")
     train = label_rows(Y_train, "Y_train")
     counts = np.bincount(train.indices, minlength=train.n_labels)
+    return propensities_of_counts(counts, train.n_rows, A, B)
+
+
+def propensities_of_counts(
+    counts: ArrayLike, n_rows: int, A: float = 0.55, B: float = 1.5
+) -> NDArray[np.float64]:
+    """Propensities from the number of rows of each label, such as a model's ``label_counts_``.
+
+    Examples
+    --------
+    >>> propensities_of_counts([9, 1], n_rows=9).round(3).tolist()
+    [0.648, 0.455]
+    """
+    check_exponent(A, "A")
+    check_exponent(B, "B")
+    counts = np.asarray(counts)
     with np.errstate(all="ignore"):
-        C = (np.log(max(train.n_rows, 1)) - 1) * np.float64(B + 1) ** A
+        C = (np.log(max(n_rows, 1)) - 1) * np.float64(B + 1) ** A
         found = 1 / (1 + C * np.exp(-A * np.log(counts + B)))
     if np.isnan(found).any() or not found.all():
         raise ValueError(f"there are no propensities for A = {A} and B = {B}")

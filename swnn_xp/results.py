@@ -1,4 +1,4 @@
-"""What a query returns: named tuples of two arrays, one row for each query."""
+"""What a query returns: named tuples of two arrays, with one row for each query."""
 
 from __future__ import annotations
 
@@ -6,14 +6,51 @@ from typing import Any, NamedTuple
 
 
 class Neighbours(NamedTuple):
-    """The best rows of each query, best first; missing places hold id -1 and similarity 0."""
+    """The most similar training rows of each query, best first.
 
-    ids: Any  # int64, (n_queries, n_neighbors)
-    sims: Any  # float64, (n_queries, n_neighbors)
+    ``kneighbors`` returns it. The arrays are of the library that the queries came from. Where a
+    query has fewer neighbours than asked for, the remaining slots hold id -1 and similarity 0.
+
+    Attributes
+    ----------
+    ids : int64 array (n_queries, n_neighbors)
+        Ids of training rows. For a single query of a session the shape is (n_neighbors,).
+    sims : float64 array of the same shape
+        Similarities, at most 1.
+
+    Examples
+    --------
+    >>> from swnn_xp import SWNNClassifier
+    >>> clf = SWNNClassifier(n_neighbors=2).fit([[1, 1], [0, 1]], [[1, 0], [0, 1]])
+    >>> ids, sims = clf.kneighbors([[0, 3]])
+    >>> ids.tolist()
+    [[1, 0]]
+    """
+
+    ids: Any
+    sims: Any
 
 
 class Ranking(NamedTuple):
-    """The best labels of each query, best first; missing places hold label -1 and score 0."""
+    """The best labels of each query, best first.
 
-    labels: Any  # int64, (n_queries, k)
-    scores: Any  # float64, (n_queries, k)
+    ``predict_topk`` returns it. The arrays are of the library that the queries came from. Where
+    fewer labels than asked for got a vote, the remaining slots hold label -1 and score 0.
+
+    Attributes
+    ----------
+    labels : int64 array (n_queries, k)
+        Label ids. For a single query of a session the shape is (k,).
+    scores : float64 array of the same shape
+        The labels' votes: the sum of ``similarity**alpha`` over the neighbours that have the label.
+
+    Examples
+    --------
+    >>> from swnn_xp import SWNNClassifier
+    >>> clf = SWNNClassifier(n_neighbors=2).fit([[1, 1], [0, 1]], [[1, 0], [0, 1]])
+    >>> clf.predict_topk([[0, 3]], k=1).labels.tolist()
+    [[1]]
+    """
+
+    labels: Any
+    scores: Any

@@ -98,7 +98,7 @@ class Work(Suite):
         self.clf = fit("numba")
 
     def track_share_of_postings_read(self):
-        index, rows = self.clf.index_.inverted, queries(LARGE_BATCH)
+        index, rows = self.clf._model.segments[0].kernel_index, queries(LARGE_BATCH)
         labels = data.load("Y_train")
         labels = Labels.prepare(labels.indptr, labels.indices)
         session = Session(index, labels, Settings(N_NEIGHBORS, 1.0, 1.0), method="pruned")

@@ -39,8 +39,8 @@ def main() -> None:
     merged = merge(*found, wanted)
     known = [labels_of_winners(shard, merged) for shard in shards]
 
-    model = shards[0].clf.model_
-    size = sum(a.nbytes for a in [*model.index.arrays().values(), *model.labels[:2]])
+    model = shards[0].clf._model
+    size = sum(a.nbytes for a in [*model.segments[0].arrays().values(), *model.labels[:2]])
     say("rows of a shard", half)
     say("non-zeros a row", X.nnz / X.shape[0])
     say("index, bytes a non-zero", size / X[:half].nnz)

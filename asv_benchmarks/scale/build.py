@@ -24,9 +24,9 @@ def measure(cache: Path, model: Path) -> dict[str, float]:
         "build_seconds": built - began,
         "build_cpu_seconds": time.process_time() - began_cpu,
         "build_peak": peak_gigabytes(),
-        "index_gigabytes": sum(a.nbytes for a in clf.index_.arrays().values()) / 1e9,
+        "index_gigabytes": sum(a.nbytes for a in clf._model.segments[0].arrays().values()) / 1e9,
         "anonymous_after_build": anonymous_gigabytes(),
-        "rows": clf.index_.n_rows,
+        "rows": clf.n_samples_fit_,
         "nonzeros": int(twin.X_train.nnz),
         "labels": clf.n_labels_,
     }

@@ -23,9 +23,9 @@ def measure(cache: Path) -> dict[str, float]:
     new_X, new_Y = twin.X_test[:_NEW], twin.Y_test[:_NEW]
     clf = SWNNClassifier().fit(twin.X_train, twin.Y_train)
     appended = []
-    before = clf.model_
+    before = clf._model
     for _ in range(3):
-        clf.model_ = before
+        clf._model = before
         began = time.process_time()
         clf.partial_fit(new_X, new_Y)
         appended.append(time.process_time() - began)

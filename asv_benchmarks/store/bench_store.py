@@ -63,7 +63,7 @@ def bench_classifier(folder: str) -> None:
     print(f"  resident               {(resident() - before) / 1e6:8.1f}")
     print(f"  first labels           {seconds(lambda: clf.predict_topk(query), 1):8.4f}")
     print(f"  resident               {(resident() - before) / 1e6:8.1f}")
-    print(f"  check of everything    {seconds(clf.model_.check, 2):8.4f}")
+    print(f"  check of everything    {seconds(clf._model.check, 2):8.4f}")
 
 
 def main() -> None:

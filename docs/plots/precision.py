@@ -33,7 +33,9 @@ def main(folder: Path) -> None:
         clf = SWNNClassifier(max(SIZES), beta=beta).fit(data.X_train, data.Y_train)
         found = clf.kneighbors(data.X_test)
         for alpha in [pair[0] for pair in PAIRS if pair[1] == beta]:
-            measured = [_measure(found, clf.labels_, alpha, size, data.Y_test) for size in SIZES]
+            measured = [
+                _measure(found, clf._model.labels, alpha, size, data.Y_test) for size in SIZES
+            ]
             for panel, k in zip(panels, KS, strict=True):
                 colour, style = PAIRS[alpha, beta]
                 panel.plot(

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from swnn_xp.backends._base import Index
-from swnn_xp.rows.input_kind import kind_of
+from swnn_xp.backends._device_placement import DevicePlacement
+from swnn_xp.backends._index import Index
+from swnn_xp.backends._placement import Placement
+from swnn_xp.backends.settings import DEFAULT_OPTIONS, Options, Settings
+from swnn_xp.rows.input_kind import input_kind
 
-__all__ = ["BACKENDS", "Backend", "Index", "get_backend", "resolve"]
+__all__ = [
+    "BACKENDS",
+    "DEFAULT_OPTIONS",
+    "Backend",
+    "DevicePlacement",
+    "Index",
+    "Options",
+    "Placement",
+    "Settings",
+    "get_backend",
+    "resolve",
+]
 
 
 @dataclass(frozen=True)
@@ -28,10 +44,10 @@ class Backend:
     install : str
         What to install when one of them is missing.
     devices : tuple of str
-        Kinds of devices it runs on.
+        Types of devices it runs on.
     accepts : tuple of str
-        Kinds of input it takes as they are, named as `swnn_xp.rows.input_kind.kind_of` does.
-        Results are of the kind that came in.
+        Libraries whose matrices it takes as they are, named as `swnn_xp.rows.input_kind` names
+        them. Results belong to the library that the queries came from.
     reference : bool
         Made to be read and compared with, not to be fast: benchmarks give it fewer queries.
     summary : str
@@ -48,11 +64,14 @@ class Backend:
     reference: bool = False
 
     def missing(self) -> str | None:
-        """Tell in one line why the backend can't be used here, or None."""
+        """Say in one line why the backend can't be used here, or None."""
         absent = [module for module in self.needs if importlib.util.find_spec(module) is None]
         if absent:
             return f"needs {', '.join(absent)}: {self.install}"
-        return self._index_class().unusable()
+        try:
+            return self._index_class().unusable()
+        except ImportError as error:
+            return f"can't be imported: {str(error).splitlines()[0]}"
 
     def load(self) -> type[Index]:
         """Import the backend's index class."""
@@ -130,8 +149,9 @@ def get_backend(name: str) -> Backend:
 def resolve(name: str, X: Any = None) -> Backend:
     """Turn ``"auto"`` into the backend that fits the input; other names stand for themselves.
 
-    CuPy arrays go to cupy, torch tensors to torch, all else to numba: a GPU is never picked for
-    data that is not on one.
+    CuPy arrays go to cupy, torch tensors to torch, NumPy and SciPy to numba (to numpy, with a
+    warning, where numba can't be used), and arrays of any other namespace to array-api: data is
+    never moved to another library or device unasked.
 
     Examples
     --------
@@ -140,5 +160,21 @@ def resolve(name: str, X: Any = None) -> Backend:
     """
     if name != "auto":
         return get_backend(name)
-    kind = kind_of(X)
-    return BACKENDS[kind if kind in ("cupy", "torch") else "numba"]
+    kind = input_kind(X)
+    return BACKENDS[kind] if kind in ("cupy", "torch", "array-api") else _host_backend()
+
+
+def _host_backend() -> Backend:
+    if (reason := BACKENDS["numba"].missing()) is None:
+        return BACKENDS["numba"]
+    _warn_once(reason)
+    return BACKENDS["numpy"]
+
+
+@functools.cache
+def _warn_once(reason: str) -> None:
+    warnings.warn(
+        f"backend 'numba' {reason}; using 'numpy', which gives the same answers but is slower",
+        RuntimeWarning,
+        stacklevel=2,
+    )

@@ -13,73 +13,74 @@ import cupy
 from swnn_kernels.cuda import OPTIONS, source
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
+from swnn_xp.rows.slicing import row_sizes
 
 _THREADS = 256
-_LIST_BLOCKS = 4  # blocks that share one inverted list, so that a long one does not hold up all
+_LIST_BLOCKS = 4  # blocks that share one posting list, so that a long one does not delay the others
 _TILE = 8192  # rows of which one block chooses the best
 
 
-class InvertedLists(NamedTuple):
-    """For each feature the rows that have it, ascending, and their quantised."""
+class Postings(NamedTuple):
+    """For each feature the rows that have it, ascending, and their quantised values."""
 
-    starts: Array  # int64, (n_features + 1,)
+    indptr: Array  # int64, (n_features + 1,)
     rows: Array  # int32
     quantised: Array  # int32
 
     @classmethod
-    def of(cls, rows: QuantisedRows) -> InvertedLists:
+    def of(cls, rows: QuantisedRows) -> Postings:
         """Transpose rows."""
         order = cupy.argsort(rows.indices, kind="stable")
         features = cupy.arange(rows.n_features + 1, dtype=cupy.int32)
-        starts = cupy.searchsorted(rows.indices[order], features).astype(cupy.int64)
+        indptr = cupy.searchsorted(rows.indices[order], features).astype(cupy.int64)
         number = cupy.arange(rows.n_rows, dtype=cupy.int32)
-        at_row = cupy.repeat(number, rows.indptr[1:] - rows.indptr[:-1])
-        return cls(starts, at_row[order], rows.quantised[order])
+        at_row = cupy.repeat(number, row_sizes(rows))
+        return cls(indptr, at_row[order], rows.quantised[order])
 
     def transposed(self, n_rows: int) -> QuantisedRows:
-        """Make the rows again."""
+        """Turn the postings back into rows."""
         order = cupy.argsort(self.rows, kind="stable")
         numbers = cupy.arange(n_rows + 1, dtype=cupy.int32)
         indptr = cupy.searchsorted(self.rows[order], numbers).astype(cupy.int64)
-        n_features = int(self.starts.shape[0]) - 1
+        n_features = int(self.indptr.shape[0]) - 1
         feature = cupy.arange(n_features, dtype=cupy.int32)
-        features = cupy.repeat(feature, self.starts[1:] - self.starts[:-1])
+        features = cupy.repeat(feature, self.indptr[1:] - self.indptr[:-1])
         return QuantisedRows(indptr, features[order], self.quantised[order], n_features)
 
 
 def search(
-    lists: InvertedLists,
-    row_sizes: Array,
+    postings: Postings,
+    sizes: Array,
     queries: QuantisedRows,
     n_neighbors: int,
     beta: float,
     removed: Array | None,
 ) -> Neighbours:
-    """Find the best rows of some queries; see `search_bytes` for how many fit the memory."""
-    n_queries, n_rows = queries.n_rows, int(row_sizes.shape[0])
+    """Find the best rows of some queries; `search_bytes` says how many fit the memory."""
+    n_queries, n_rows = queries.n_rows, int(sizes.shape[0])
     sums = cupy.zeros((n_queries, n_rows), dtype=cupy.uint64)
     entries = int(queries.indices.shape[0])
     if entries:
         _launch(
             "scatter", "scatter", (entries, _LIST_BLOCKS),
-            *lists, *queries[:3], cupy.int64(n_rows), sums,
+            *postings, *queries[:3], cupy.int64(n_rows), sums,
         )  # fmt: skip
     tiles = -(-n_rows // _TILE)
-    places = min(n_neighbors, _TILE)
-    keys = cupy.empty((n_queries, tiles, places), dtype=cupy.uint64)
-    rows = cupy.empty((n_queries, tiles, places), dtype=cupy.int32)
-    gone = 0 if removed is None else removed.view(cupy.uint8)
+    slots = min(n_neighbors, _TILE)
+    keys = cupy.empty((n_queries, tiles, slots), dtype=cupy.uint64)
+    rows = cupy.empty((n_queries, tiles, slots), dtype=cupy.int32)
+    marks = 0 if removed is None else removed.view(cupy.uint8)
     _launch(
         "select", "select_tiles", (tiles, n_queries),
-        sums, row_sizes, queries.indptr, gone, cupy.int32(n_rows), cupy.int32(_TILE),
-        cupy.int32(places), cupy.float64(beta), keys, rows,
+        sums, sizes, queries.indptr, marks, cupy.int32(n_rows), cupy.int32(_TILE),
+        cupy.int32(slots), cupy.float64(beta), keys, rows,
     )  # fmt: skip
     shape = n_queries, n_neighbors
     ids, sims = cupy.empty(shape, dtype=cupy.int64), cupy.empty(shape, dtype=cupy.float64)
     best_keys, best_rows = cupy.empty(shape, cupy.uint64), cupy.empty(shape, cupy.int32)
     _launch(
         "select", "select_merge", (n_queries,),
-        keys, rows, cupy.int32(tiles * places), cupy.int32(n_neighbors),
+        keys, rows, cupy.int32(tiles * slots), cupy.int32(n_neighbors),
         best_keys, best_rows, ids, sims,
     )  # fmt: skip
     return Neighbours(ids, sims)
@@ -91,10 +92,10 @@ def search_bytes(n_rows: int, n_neighbors: int) -> int:
     return n_rows * 8 + tiles * min(n_neighbors, _TILE) * 12 + n_neighbors * 28
 
 
-def rank(found: Neighbours, labels: LabelRows, most: int, alpha: float, k: int) -> Ranking:
-    """Let the neighbours of some queries vote; `most` is the largest number of labels of a row."""
+def rank(found: Neighbours, labels: LabelRows, most_labels: int, alpha: float, k: int) -> Ranking:
+    """Let the neighbours of some queries vote; no row has more than `most_labels` labels."""
     n_queries, n_neighbors = found.ids.shape
-    capacity = rank_capacity(labels, n_neighbors, most)
+    capacity = rank_capacity(labels, n_neighbors, most_labels)
     scores = cupy.zeros((n_queries, max(1, labels.n_labels)), dtype=cupy.uint64)
     voted = cupy.empty((n_queries, capacity), dtype=cupy.int32)
     best_labels = cupy.empty((n_queries, k), dtype=cupy.int64)
@@ -108,14 +109,14 @@ def rank(found: Neighbours, labels: LabelRows, most: int, alpha: float, k: int) 
     return Ranking(best_labels, best_scores)
 
 
-def rank_bytes(labels: LabelRows, n_neighbors: int, most: int) -> int:
+def rank_bytes(labels: LabelRows, n_neighbors: int, most_labels: int) -> int:
     """Device memory that `rank` takes for one query."""
-    return labels.n_labels * 8 + rank_capacity(labels, n_neighbors, most) * 4
+    return labels.n_labels * 8 + rank_capacity(labels, n_neighbors, most_labels) * 4
 
 
-def rank_capacity(labels: LabelRows, n_neighbors: int, most: int) -> int:
+def rank_capacity(labels: LabelRows, n_neighbors: int, most_labels: int) -> int:
     """Number of labels for which one query can get votes."""
-    return max(1, min(labels.n_labels, n_neighbors * most))
+    return max(1, min(labels.n_labels, n_neighbors * most_labels))
 
 
 def _launch(module: str, kernel: str, grid: tuple[int, ...], *args: Any) -> None:

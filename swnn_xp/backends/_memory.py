@@ -2,12 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
 from array_api_compat import array_namespace, device
 
 from swnn_xp.rows.records import Array
 
 PAIR_BYTES = 96  # temporaries of one (query, row) pair: products, similarity, choice of the best
 SHARE = 4  # a shard takes a quarter of the memory for one query, so that blocks stay useful
+
+Shard = TypeVar("Shard")
+
+
+class ShardCache(Generic[Shard]):
+    """The shards for one memory budget: made when a query first needs them, kept until it changes.
+
+    Examples
+    --------
+    >>> cache = ShardCache()
+    >>> halves = lambda budget: [budget // 2]
+    >>> cache.get(8, halves), cache.get(6, halves)
+    ([4], [3])
+    """
+
+    def __init__(self) -> None:
+        self._made: tuple[int, Sequence[Shard]] | None = None
+
+    def get(self, memory_budget: int, make: Callable[[int], Sequence[Shard]]) -> Sequence[Shard]:
+        """Return the shards for a budget."""
+        made = self._made  # read once: another thread may store others meanwhile
+        if made is None or made[0] != memory_budget:
+            made = memory_budget, make(memory_budget)
+            self._made = made
+        return made[1]
 
 
 def shard_runs(indptr: Array, entry_bytes: int, memory: int) -> list[tuple[int, int]]:

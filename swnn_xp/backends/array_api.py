@@ -2,7 +2,7 @@
 
 The standard has no sparse matrices and no scatter, but it has `take` and running sums, and CSR rows
 are runs. A query becomes a dense vector; taken at every stored feature of the training rows and
-multiplied with their quantised values, it gives the terms of all dot products, row after row.
+multiplied by their quantised values, it gives the terms of all dot products, row after row.
 Differences of their running sum are the dot products. In int64 this is exact, even where the
 running sum wraps.
 
@@ -12,56 +12,63 @@ entries. An expansion of only the shared features would touch fewer, but has to 
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
 
+import array_api_compat as compat
 import numpy as np
-from array_api_compat import array_namespace, device, is_array_api_obj
+from array_api_compat import array_namespace, device
 
-from swnn_xp.backends._device import DeviceIndex, device_slice
-from swnn_xp.backends._memory import queries_that_fit, shard_runs
+from swnn_xp.backends._device_index import DeviceIndex, Search
+from swnn_xp.backends._device_placement import DevicePlacement
+from swnn_xp.backends._memory import ShardCache, queries_that_fit, shard_runs
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.input_kind import is_host
 from swnn_xp.rows.on_device import Entries, dense_entries
 from swnn_xp.rows.records import Array, QuantisedRows
+from swnn_xp.rows.slicing import row_sizes, slice_rows
 
 _ENTRY_BYTES = 40  # temporaries of one (query, stored entry): taken, multiplied, running sum
 _FEATURE_BYTES = 48  # temporaries of one (query, feature) of the dense block
 
 
-class ArrayApiIndex(DeviceIndex):
-    """Training rows as they are, in shards whose products fit the memory."""
+class ArrayApiPlacement(DevicePlacement):
+    """A device of some array-API namespace; rows from the host stay there, in NumPy."""
 
-    backend = "array-api"
+    def __init__(self, backend: str, device: Any, xp: Any = None) -> None:
+        super().__init__(backend, device)
+        self.xp = array_namespace(np.empty(0)) if xp is None else xp
+        _require_64_bits(self.xp, device)
 
-    @classmethod
-    def asarray(cls, array: Any, device: Any) -> Array:
-        """Leave it: an index that is built from the host is built on NumPy."""
-        return array
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"xp": self.xp.__name__}  # a module can't be pickled
 
-    def upload(self, array: Any) -> Array:
-        """Copy an array from the host to the index's namespace and device."""
-        given = np.asarray(array)
-        # Named, for a namespace may take its device's default dtype where none is asked for.
-        dtype = getattr(self.xp, given.dtype.name)
-        return self.xp.asarray(given, dtype=dtype, device=self.device)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, xp=importlib.import_module(state["xp"]))
 
     @classmethod
-    def prepare(cls, X: Any, name: str, device: Any = None) -> QuantisedRows:
-        """Turn a matrix into canonical unit rows where it is."""
-        if is_host(X) and device not in (None, "cpu"):
-            raise ValueError(f"{name} is on the host: bring it to device {device} first")
-        return super().prepare(X, name, device)
+    def find(cls, backend: str, device: Any = None, X: Any = None) -> Self:
+        """Choose a placement: where X is; the host if it is there or not given."""
+        if X is None or is_host(X):
+            if device not in (None, "cpu"):
+                raise ValueError(f"X is on the host: bring it to device {device} first")
+            return cls(backend, "cpu")
+        cls._require_accepted(X, backend, "X")
+        placement = cls(backend, cls.device_of(X), array_namespace(X))
+        return placement if device is None else placement._required(device, "X")
+
+    def moved(self, device: Any) -> Self:
+        """Placement on another device of the same namespace; itself if it is there already."""
+        if device == self.device:
+            return self
+        return type(self)(self.backend, device, self.xp)
 
     @classmethod
-    def accepts(cls, X: Any) -> bool:
-        """Tell whether it is a dense array of some namespace."""
-        # torch calls its sparse tensors arrays too; only they have a layout other than strided.
-        return is_array_api_obj(X) and "sparse" not in str(getattr(X, "layout", ""))
-
-    @classmethod
-    def entries(cls, X: Any, name: str) -> Entries:
-        """Entries of a dense array."""
-        return dense_entries(X, name)
+    def find_device(cls, device: Any) -> Any:
+        """Take the device as it is: only its namespace knows what it means."""
+        return device
 
     @classmethod
     def device_of(cls, array: Array) -> Any:
@@ -69,77 +76,103 @@ class ArrayApiIndex(DeviceIndex):
         return device(array)
 
     @classmethod
-    def find_device(cls, device: Any) -> Any:
-        """Take the device as it is: only its namespace knows what it means."""
-        return device
+    def accepts(cls, X: Any, backend: str) -> bool:
+        """True for dense arrays that hold their values, of any namespace."""
+        # torch calls its sparse tensors arrays too; only they have a layout other than strided.
+        sparse = compat.is_pydata_sparse_array(X) or "sparse" in str(getattr(X, "layout", ""))
+        return compat.is_array_api_obj(X) and not sparse and not compat.is_dask_array(X)
 
-    def queries(self, X: Any) -> QuantisedRows:
-        """Turn queries into unit rows; they must be of the index's namespace or from the host."""
-        rows = super().queries(X)
-        if array_namespace(rows.quantised) is not self.xp:
-            ours, theirs = self.xp.__name__, array_namespace(rows.quantised).__name__
-            raise ValueError(f"X is of namespace {theirs}, but the model was fitted on {ours}")
+    def entries(self, X: Any, name: str) -> Entries:
+        """Entries of a dense array."""
+        return dense_entries(X, name)
+
+    def to_device(self, array: Any) -> Array:
+        """Copy an array from the host to the namespace and device."""
+        given = np.asarray(array)
+        # Named, for a namespace may take its device's default dtype where none is asked for.
+        dtype = getattr(self.xp, given.dtype.name)
+        return self.xp.asarray(given, dtype=dtype, device=self.device)
+
+    def prepare(self, X: Any, name: str = "X") -> QuantisedRows:
+        """Turn a matrix into unit rows; it must be of this namespace or from the host."""
+        rows = super().prepare(X, name)
+        if (theirs := array_namespace(rows.quantised)) is not self.xp:
+            raise ValueError(
+                f"{name} is of namespace {theirs.__name__}, but the model was fitted on "
+                f"{self.xp.__name__}"
+            )
         return rows
 
-    def _keep(self, rows: QuantisedRows) -> None:
-        self._rows = rows
-        runs = shard_runs(rows.indptr, _ENTRY_BYTES, self.memory_budget)
-        self._shards = [(first, last, device_slice(rows, first, last)) for first, last in runs]
-
-    def _device_rows(self) -> QuantisedRows:
-        return self._rows
-
-    def _block_size(self, n_neighbors: int) -> int:
-        runs = [(first, last) for first, last, _ in self._shards]
-        dense = self.n_features * _FEATURE_BYTES
-        return queries_that_fit(self._rows.indptr, runs, _ENTRY_BYTES, dense, self.memory_budget)
-
-    def _search_block(
-        self, block: QuantisedRows, n_neighbors: int, beta: float, removed: Array | None
-    ) -> Neighbours:
-        xp = self.xp
-        quantised, ones = self._dense(block)
-
-        def products(shard: QuantisedRows) -> tuple[Array, Array]:
-            features = xp.astype(shard.indices, xp.int64)
-            dots = _row_sums(xp.take(quantised, features, axis=1) * shard.quantised[None, :], shard)
-            overlaps = dots  # not looked at when beta is 0
-            if beta:
-                overlaps = _row_sums(xp.take(ones, features, axis=1), shard)
-            return dots, overlaps
-
-        sizes = xp.astype(block.indptr[1:] - block.indptr[:-1], xp.float64)
-        return self._best_of_shards(self._shards, products, sizes, n_neighbors, beta, removed)
-
-    def _dense(self, block: QuantisedRows) -> tuple[Array, Array]:
-        """Units of each query by feature, and ones where it has the feature; int64."""
-        xp, shape = self.xp, (block.n_rows, block.n_features)
-        quantised = xp.astype(block.quantised, xp.int64)
-        return (
-            self._spread(block.indptr, block.indices, quantised, shape),
-            self._spread(block.indptr, block.indices, xp.ones_like(quantised), shape),
-        )
-
-    def _sparse(self, indptr: Array, columns: Array, values: Array, shape: tuple[int, int]) -> Any:
-        """Make a dense matrix: the standard has no sparse ones."""
-        return self._spread(indptr, columns, values, shape)
-
-    def _spread(
-        self, indptr: Array, columns: Array, values: Array, shape: tuple[int, int]
-    ) -> Array:
-        """Make a dense matrix out of compressed rows with ascending columns."""
+    def sparse(self, indptr: Array, columns: Array, values: Array, shape: tuple[int, int]) -> Array:
+        """Make a dense matrix, for the standard has no sparse ones; columns ascend in each row."""
         xp = self.xp
         if values.shape[0] == 0:
             return xp.zeros(shape, dtype=values.dtype, device=self.device)
         row = xp.arange(shape[0], dtype=xp.int64, device=self.device)
         stored = xp.repeat(row, indptr[1:] - indptr[:-1]) * shape[1]
         stored = stored + xp.astype(columns, xp.int64)
-        # The standard can't write to chosen places, so every place looks itself up.
-        places = xp.arange(shape[0] * shape[1], dtype=xp.int64, device=self.device)
-        at = xp.searchsorted(stored, places)
+        # The standard can't write to chosen positions, so every position looks itself up.
+        positions = xp.arange(shape[0] * shape[1], dtype=xp.int64, device=self.device)
+        at = xp.searchsorted(stored, positions)
         at = xp.where(at < stored.shape[0], at, xp.zeros_like(at))
-        there, taken = xp.take(stored, at) == places, xp.take(values, at)
+        there, taken = xp.take(stored, at) == positions, xp.take(values, at)
         return xp.reshape(xp.where(there, taken, xp.zeros_like(taken)), shape)
+
+
+class _Shard(NamedTuple):
+    first: int
+    last: int
+    rows: QuantisedRows
+
+
+class ArrayApiIndex(DeviceIndex):
+    """Training rows as they are, in shards whose products fit the memory."""
+
+    backend = "array-api"
+    placement = ArrayApiPlacement
+
+    def __init__(self, rows: QuantisedRows, placement: ArrayApiPlacement) -> None:
+        super().__init__(rows, placement)
+        self._rows = rows
+        self._cache: ShardCache[_Shard] = ShardCache()
+
+    def _device_rows(self) -> QuantisedRows:
+        return self._rows
+
+    def _shards(self, memory_budget: int) -> Sequence[_Shard]:
+        return self._cache.get(memory_budget, self._make_shards)
+
+    def _make_shards(self, memory_budget: int) -> Sequence[_Shard]:
+        runs = shard_runs(self._rows.indptr, _ENTRY_BYTES, memory_budget)
+        return [_Shard(*run, slice_rows(self._rows, *run)) for run in runs]
+
+    def _block_size(self, search: Search) -> int:
+        budget = search.options.memory_budget
+        runs = [(shard.first, shard.last) for shard in self._shards(budget)]
+        dense = self.n_features * _FEATURE_BYTES
+        return queries_that_fit(self._rows.indptr, runs, _ENTRY_BYTES, dense, budget)
+
+    def _search_block(self, block: QuantisedRows, search: Search) -> Neighbours:
+        xp = self.xp
+        quantised = self._dense(block, xp.astype(block.quantised, xp.int64))
+        ones = self._dense(block, xp.ones_like(block.quantised, dtype=xp.int64))
+
+        def products(shard: _Shard) -> tuple[Array, Array]:
+            rows = shard.rows
+            features = xp.astype(rows.indices, xp.int64)
+            dots = _row_sums(xp.take(quantised, features, axis=1) * rows.quantised[None, :], rows)
+            if not search.beta:
+                return dots, dots  # overlaps are not looked at
+            return dots, _row_sums(xp.take(ones, features, axis=1), rows)
+
+        sizes = xp.astype(row_sizes(block), xp.float64)
+        shards = self._shards(search.options.memory_budget)
+        return self._best_of_shards(shards, products, sizes, search)
+
+    def _dense(self, block: QuantisedRows, values: Array) -> Array:
+        """Values of each query by feature; int64."""
+        shape = block.n_rows, block.n_features
+        return self._placement.sparse(block.indptr, block.indices, values, shape)
 
 
 def _row_sums(terms: Array, rows: QuantisedRows) -> Array:
@@ -148,3 +181,22 @@ def _row_sums(terms: Array, rows: QuantisedRows) -> Array:
     running = xp.cumulative_sum(terms, axis=1, dtype=xp.int64, include_initial=True)
     ends = xp.take(running, rows.indptr[1:], axis=1)
     return xp.astype(ends - xp.take(running, rows.indptr[:-1], axis=1), xp.float64)
+
+
+def _require_64_bits(xp: Any, device: Any) -> None:
+    """Refuse a namespace or device that computes in less: the sums would not be exact."""
+    for name, info in (("float64", "finfo"), ("int64", "iinfo")):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # JAX warns that it truncates, and goes on
+                made = xp.asarray(1, dtype=getattr(xp, name), device=device)
+                bits = getattr(xp, info)(made.dtype).bits
+        except Exception as error:  # whatever the library raises for a dtype or device it lacks
+            raise ValueError(_no_64_bits(xp, device, name)) from error
+        if bits != 64:
+            raise ValueError(_no_64_bits(xp, device, name))
+
+
+def _no_64_bits(xp: Any, device: Any, dtype: str) -> str:
+    enable = "; set jax_enable_x64" if "jax" in xp.__name__ else ""
+    return f"{xp.__name__} has no {dtype} on device {device}, which exact sums need{enable}"

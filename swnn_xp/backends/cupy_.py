@@ -1,8 +1,8 @@
-"""The CuPy backend: CUDA kernels over inverted lists, or sparse products where those do not fit.
+"""The CuPy backend: CUDA kernels over postings, or sparse products where those do not fit.
 
-Where the host waits for the device: a few scalars while a matrix is brought to canonical rows, one
-per block of queries in the product path (ties at the last place), and the copy of results for a
-caller who came from the host. Work goes to CuPy's current stream.
+The host waits for the device for a few scalars while a matrix is brought to canonical rows, for
+one per block of queries in the product path (ties in the last slot), for one per batch of votes,
+and for results that are copied to a caller on the host. Work goes to CuPy's current stream.
 """
 
 from __future__ import annotations
@@ -15,55 +15,26 @@ import cupyx.scipy.sparse as cusp
 from cupy.cuda.memory import OutOfMemoryError
 
 from swnn_xp.backends import _cuda_kernels as kernels
-from swnn_xp.backends._base import join_rankings, most_labels
+from swnn_xp.backends._device_index import DeviceIndex, Search
+from swnn_xp.backends._device_placement import DevicePlacement
 from swnn_xp.backends._products import ProductIndex
+from swnn_xp.backends.settings import Options
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.on_device import Entries, compressed_entries, dense_entries
-from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
+from swnn_xp.rows.records import Array, QuantisedRows
+from swnn_xp.rows.slicing import longest_row, row_sizes
+from swnn_xp.vote.blocks import join_rankings
 
 _IN_FLIGHT = 8  # queries whose sums lie in the L2 cache together
-_ENTRY_BYTES = 40  # inverted lists and what it takes to make them, per stored entry
-_FREE_SHARE = 0.8  # of the free memory; the rest is for the libraries' own workspace
+_ENTRY_BYTES = 40  # postings and what it takes to make them, per stored entry
+_FREE_SHARE = 0.8  # of the free memory; the rest is for the libraries' own buffers
 _PACKED_OVERLAP = 1 << 16  # overlaps from here on do not fit the kernels' packed sums
 
 
-class CupyIndex(ProductIndex):
-    """Training rows on a CUDA device."""
+class CupyPlacement(DevicePlacement):
+    """The memory of a CUDA device, known by its number."""
 
-    backend = "cupy"
     out_of_memory = (OutOfMemoryError,)
-
-    @classmethod
-    def unusable(cls) -> str | None:
-        """Tell in one line why there is no device to run on, or None."""
-        try:
-            return None if cupy.cuda.runtime.getDeviceCount() else "CUDA finds no device"
-        except cupy.cuda.runtime.CUDARuntimeError as error:
-            return f"CUDA finds no device ({error})"
-
-    @classmethod
-    def asarray(cls, array: Any, device: Any) -> cupy.ndarray:
-        """Copy a NumPy array to the current device."""
-        return cupy.asarray(array)
-
-    @classmethod
-    def entries(cls, X: Any, name: str) -> Entries:
-        """Entries of a dense CuPy array or a sparse matrix of cupyx."""
-        if not cusp.issparse(X):
-            return dense_entries(X, name)
-        if X.format == "csr":
-            return compressed_entries(X.indptr, X.indices, X.data, X.shape, name)
-        coo = X.tocoo()
-        order = cupy.argsort(coo.row, kind="stable")
-        sizes = cupy.bincount(coo.row, minlength=X.shape[0])
-        indptr = cupy.concatenate([cupy.zeros(1, sizes.dtype), cupy.cumsum(sizes)])
-        return compressed_entries(indptr, coo.col[order], coo.data[order], X.shape, name)
-
-    @classmethod
-    def device_of(cls, array: Any) -> int:
-        """Number of the device that an array or a sparse matrix is on."""
-        data = array.data if cusp.issparse(array) else array
-        return int(data.device.id)
 
     @classmethod
     def find_device(cls, device: Any) -> int:
@@ -75,101 +46,141 @@ class CupyIndex(ProductIndex):
         return number
 
     @classmethod
-    def on(cls, device: Any) -> contextlib.AbstractContextManager[Any]:
-        """Make the device the current one."""
-        return cupy.cuda.Device(device)
+    def device_of(cls, array: Any) -> int:
+        """Number of the device that an array or a sparse matrix is on."""
+        data = array.data if cusp.issparse(array) else array
+        return int(data.device.id)
 
-    @classmethod
-    def release(cls) -> None:
-        """Give the memory pool's unused blocks back to the device."""
-        cupy.get_default_memory_pool().free_all_blocks()
+    def entries(self, X: Any, name: str) -> Entries:
+        """Entries of a dense CuPy array or a sparse matrix of cupyx."""
+        if not cusp.issparse(X):
+            return dense_entries(X, name)
+        if X.format == "csr":
+            return compressed_entries(X.indptr, X.indices, X.data, X.shape, name)
+        coo = X.tocoo()
+        order = cupy.argsort(coo.row, kind="stable")
+        sizes = cupy.bincount(coo.row, minlength=X.shape[0])
+        indptr = cupy.concatenate([cupy.zeros(1, sizes.dtype), cupy.cumsum(sizes)])
+        return compressed_entries(indptr, coo.col[order], coo.data[order], X.shape, name)
 
-    def _keep(self, rows: QuantisedRows) -> None:
-        self._lists: kernels.InvertedLists | None = None
-        if self._kernels_fit(rows):
-            with contextlib.suppress(OutOfMemoryError):
-                self._lists = kernels.InvertedLists.of(rows)
-        if self._lists is None:
-            super()._keep(rows)
+    def to_device(self, array: Any) -> cupy.ndarray:
+        """Copy a NumPy array to the device."""
+        with self.current():
+            return cupy.asarray(array)
 
-    def _kernels_fit(self, rows: QuantisedRows) -> bool:
-        """Tell whether there is room for inverted lists and no row is too long for packed sums."""
-        room = _ENTRY_BYTES * int(rows.indices.shape[0]) + 8 * _IN_FLIGHT * rows.n_rows
-        longest = int(self._sizes.max()) if rows.n_rows else 0
-        return room < free_memory() and longest < _PACKED_OVERLAP and rows.n_rows < 2**31
-
-    def _device_rows(self) -> QuantisedRows:
-        return (
-            super()._device_rows() if self._lists is None else self._lists.transposed(self.n_rows)
-        )
-
-    def _memory(self) -> int:
-        return min(self.memory_budget, free_memory())
-
-    def _block_size(self, n_neighbors: int) -> int:
-        if self._lists is None:
-            return super()._block_size(n_neighbors)
-        fits = self._memory() // kernels.search_bytes(self.n_rows, n_neighbors)
-        return min(_IN_FLIGHT, fits)
-
-    def _search_block(
-        self, block: QuantisedRows, n_neighbors: int, beta: float, removed: Array | None
-    ) -> Neighbours:
-        if self._lists is None:
-            return super()._search_block(block, n_neighbors, beta, removed)
-        return kernels.search(self._lists, self._sizes, block, n_neighbors, beta, removed)
-
-    def rank(self, queries: QuantisedRows, *args: Any, **kwargs: Any) -> Ranking:
-        """Find neighbours and let them vote: the best labels of each query."""
-        if self._lists is None or queries.n_rows == 0:
-            return super().rank(queries, *args, **kwargs)
-        with self.on(self.device):
-            return self._rank_by_kernels(queries, *args, **kwargs)
-
-    def _rank_by_kernels(
-        self,
-        queries: QuantisedRows,
-        labels: LabelRows,
-        n_neighbors: int,
-        alpha: float,
-        beta: float,
-        k: int,
-        removed: Array | None = None,
-    ) -> Ranking:
-        found, placed = self.search(queries, n_neighbors, beta, removed), self.place(labels)
-        most = most_labels(labels)
-
-        def best(start: int, stop: int) -> Ranking:
-            part = Neighbours(found.ids[start:stop], found.sims[start:stop])
-            return kernels.rank(part, placed, most, alpha, k)
-
-        step = self._memory() // kernels.rank_bytes(placed, n_neighbors, most)
-        return join_rankings(self._in_blocks(queries.n_rows, step, best))
-
-    def _kth_largest(self, sims: cupy.ndarray, k: int) -> cupy.ndarray:
-        place = sims.shape[1] - k
-        return cupy.partition(sims, place, axis=1)[:, place, None]
-
-    def _dense(self, block: QuantisedRows, values: cupy.ndarray) -> cupy.ndarray:
-        # Column-major, as cuSPARSE wants the dense factor.
-        dense = cupy.zeros((block.n_features, block.n_rows), dtype=cupy.float64, order="F")
-        number = cupy.arange(block.n_rows, dtype=cupy.int64)
-        query = cupy.repeat(number, block.indptr[1:] - block.indptr[:-1])
-        dense[block.indices, query] = values
-        return dense
-
-    def _times(self, matrix: Any, dense: cupy.ndarray) -> cupy.ndarray:
-        return cupy.ascontiguousarray((matrix @ dense).T)
-
-    def _sparse(
+    def sparse(
         self, indptr: Array, columns: Array, values: Array, shape: tuple[int, int]
     ) -> cusp.csr_matrix:
+        """Make a CSR matrix of cupyx."""
         # CSR data must be bool or floating in cupyx.
         data = values if values.dtype.kind == "f" else values.astype(cupy.float64)
         columns = columns.astype(cupy.int32, copy=False)
         made = cusp.csr_matrix((data, columns, indptr.astype(cupy.int32)), shape=shape)
         made.has_canonical_format = True
         return made
+
+    def current(self) -> contextlib.AbstractContextManager[Any]:
+        """Make the device the current one."""
+        return cupy.cuda.Device(self.device)
+
+    def release(self) -> None:
+        """Return the memory pool's unused blocks to the device."""
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
+class CupyIndex(DeviceIndex):
+    """Training rows on a CUDA device; `build` chooses how they are searched."""
+
+    backend = "cupy"
+    placement = CupyPlacement
+
+    @classmethod
+    def unusable(cls) -> str | None:
+        """Say in one line why there is no device to run on, or None."""
+        try:
+            return None if cupy.cuda.runtime.getDeviceCount() else "CUDA finds no device"
+        except cupy.cuda.runtime.CUDARuntimeError as error:
+            return f"CUDA finds no device ({error})"
+
+    @classmethod
+    def build(cls, rows: QuantisedRows, placement: Any) -> CupyIndex:
+        """Prepare the index that fits the rows and the device."""
+        return choose_index(placement.rows(rows), placement)
+
+
+class CupyKernelIndex(CupyIndex):
+    """Postings of all features, searched by CUDA kernels that also count the votes."""
+
+    def __init__(self, rows: QuantisedRows, placement: CupyPlacement) -> None:
+        super().__init__(rows, placement)
+        with placement.current():
+            self._postings = kernels.Postings.of(rows)
+
+    def _device_rows(self) -> QuantisedRows:
+        return self._postings.transposed(self.n_rows)
+
+    def _block_size(self, search: Search) -> int:
+        memory = min(search.options.memory_budget, free_memory())
+        return min(_IN_FLIGHT, memory // kernels.search_bytes(self.n_rows, search.n_neighbors))
+
+    def _search_block(self, block: QuantisedRows, search: Search) -> Neighbours:
+        n_neighbors, beta, removed, _ = search
+        return kernels.search(self._postings, self._row_sizes, block, n_neighbors, beta, removed)
+
+    def rank_found(
+        self, found: Neighbours, labels: Any, alpha: float, k: int, options: Options
+    ) -> Ranking:
+        """Let neighbours vote that were found before: the best labels of each query."""
+        n_queries, n_neighbors = found.ids.shape
+        if n_queries == 0:
+            return super().rank_found(found, labels, alpha, k, options)
+        with self._placement.current():
+            most_labels = longest_row(labels)
+
+            def best(start: int, stop: int) -> Ranking:
+                block = Neighbours(found.ids[start:stop], found.sims[start:stop])
+                return kernels.rank(block, labels, most_labels, alpha, k)
+
+            memory = min(options.memory_budget, free_memory())
+            step = memory // kernels.rank_bytes(labels, n_neighbors, most_labels)
+            return join_rankings(self._placement.in_blocks(n_queries, step, best))
+
+
+class CupyProductIndex(ProductIndex, CupyIndex):
+    """Training rows as sparse matrices, searched by cuSPARSE products."""
+
+    def _memory(self, memory_budget: int) -> int:
+        return min(memory_budget, free_memory())
+
+    def _kth_largest(self, sims: cupy.ndarray, k: int) -> cupy.ndarray:
+        slot = sims.shape[1] - k
+        return cupy.partition(sims, slot, axis=1)[:, slot, None]
+
+    def _dense(self, block: QuantisedRows, values: cupy.ndarray) -> cupy.ndarray:
+        # Column-major, as cuSPARSE wants the dense factor.
+        dense = cupy.zeros((block.n_features, block.n_rows), dtype=cupy.float64, order="F")
+        number = cupy.arange(block.n_rows, dtype=cupy.int64)
+        dense[block.indices, cupy.repeat(number, row_sizes(block))] = values
+        return dense
+
+    def _times(self, matrix: Any, dense: cupy.ndarray) -> cupy.ndarray:
+        return cupy.ascontiguousarray((matrix @ dense).T)
+
+
+def choose_index(rows: QuantisedRows, placement: CupyPlacement) -> CupyIndex:
+    """Choose the kernels if their postings fit the device, else the products."""
+    with placement.current():
+        if kernels_fit(rows):
+            with contextlib.suppress(OutOfMemoryError):
+                return CupyKernelIndex(rows, placement)
+        return CupyProductIndex(rows, placement)
+
+
+def kernels_fit(rows: QuantisedRows) -> bool:
+    """True if there is room for postings and no row is too long for the kernels' packed sums."""
+    room = _ENTRY_BYTES * int(rows.indices.shape[0]) + 8 * _IN_FLIGHT * rows.n_rows
+    fits = room < free_memory() and rows.n_rows < 2**31
+    return fits and longest_row(rows) < _PACKED_OVERLAP
 
 
 def free_memory() -> int:

@@ -2,107 +2,153 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from swnn_kernels import InvertedIndex, OpenedIndex, rank, search, vote_found
-from swnn_xp.backends._base import Index
+from swnn_kernels import (
+    V1_ARRAY_NAMES,
+    HybridIndex,
+    Labels,
+    Rows,
+    UntrustedIndex,
+    available,
+    rank,
+    search,
+    vote_batch,
+)
+from swnn_kernels import Settings as KernelSettings
+from swnn_xp.backends._index import Index
+from swnn_xp.backends._placement import Placement
+from swnn_xp.backends.settings import DEFAULT_OPTIONS, Options, Settings
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import LabelRows, QuantisedRows
+from swnn_xp.vote.votes import Votes
+
+
+class KernelLabels(NamedTuple):
+    """Label rows, and what the kernels want of them: made once per model."""
+
+    rows: LabelRows
+    prepared: Labels
+
+
+class NumbaPlacement(Placement):
+    """The host's memory, with labels as the kernels want them."""
+
+    def labels(self, labels: LabelRows) -> KernelLabels:
+        """Prepare label rows for the kernels."""
+        return KernelLabels(labels, Labels.prepare(labels.indptr, labels.indices))
 
 
 class NumbaIndex(Index):
-    """Training rows as an inverted index; search, vote and ranking in one compiled call."""
+    """Training rows as the kernels' index; search, vote and ranking in one compiled call."""
 
     backend = "numba"
+    placement = NumbaPlacement
+    stored_as = "numba"
+    version_1_names = V1_ARRAY_NAMES
 
-    def __init__(self, inverted: InvertedIndex, memory_budget: int, n_jobs: int) -> None:
-        self.inverted = inverted
-        self.memory_budget = memory_budget
-        self._n_jobs = n_jobs
+    def __init__(self, kernel_index: HybridIndex) -> None:
+        self.kernel_index = kernel_index
 
     @classmethod
-    def build(
-        cls, rows: QuantisedRows, *, memory_budget: int, n_jobs: int = 1, device: Any = None
-    ) -> NumbaIndex:
+    def unusable(cls) -> str | None:
+        """Say in one line why numba can't run the kernels here, or None."""
+        return available()
+
+    @classmethod
+    def build(cls, rows: QuantisedRows, placement: Placement) -> NumbaIndex:
         """Prepare an index over the rows."""
-        return cls(InvertedIndex.build(*rows), memory_budget, n_jobs)
+        return cls(HybridIndex.build(Rows(*rows)))
 
     @classmethod
     def from_arrays(
-        cls,
-        arrays: dict[str, Any],
-        n_features: int,
-        *,
-        memory_budget: int,
-        n_jobs: int = 1,
-        device: Any = None,
+        cls, arrays: Mapping[str, Any], n_features: int, placement: Placement
     ) -> NumbaIndex:
-        """Make the index again out of ``arrays()``, without copying them."""
-        return cls(OpenedIndex.from_arrays(arrays), memory_budget, n_jobs)
+        """Make the index out of `arrays`, which are not trusted, without copying them."""
+        return cls(UntrustedIndex.from_arrays(dict(arrays)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Not as it is: the kernels' index remembers addresses, which mean nothing elsewhere.
+        return _remade, (type(self), type(self.kernel_index), self.arrays())
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return self.inverted.n_rows
+        return self.kernel_index.n_rows
 
     @property
     def n_features(self) -> int:
         """Number of features."""
-        return self.inverted.n_features
+        return self.kernel_index.n_features
 
     def rows(self) -> QuantisedRows:
         """Return the rows that the index was built from."""
-        return QuantisedRows(*self.inverted.rows(), self.n_features)
+        return QuantisedRows(*self.kernel_index.rows())
 
     def arrays(self) -> dict[str, Any]:
-        """Return the arrays of the inverted index."""
-        return self.inverted.arrays()
+        """Return the arrays of the kernels' index."""
+        return self.kernel_index.arrays()
 
     def check(self) -> None:
         """Raise ValueError unless all arrays of the index fit together."""
-        self.inverted.check()
+        self.kernel_index.check()
 
-    def shared(self, row: int, features: Any) -> tuple[Any, Any]:
-        """Tell which of the features the row has: their positions and the row's quantised."""
-        return self.inverted.shared(row, np.asarray(features))
+    def shared(self, position: int, features: Any) -> tuple[Any, Any]:
+        """Find which of the features a row has: their indices and the row's quantised values."""
+        return self.kernel_index.shared(position, np.asarray(features))
 
     def search(
-        self, queries: QuantisedRows, n_neighbors: int, beta: float, removed: Any = None
+        self,
+        queries: QuantisedRows,
+        n_neighbors: int,
+        beta: float,
+        removed: Any = None,
+        options: Options = DEFAULT_OPTIONS,
     ) -> Neighbours:
-        """Find the best rows of each query, never one that is marked in ``removed``."""
+        """Find the best rows of each query, never one that is marked as removed."""
+        kernel, rows, n_jobs = self.kernel_index, Rows(*queries), options.n_jobs
         return Neighbours(
-            *search(
-                self.inverted, *queries[:3], n_neighbors, beta, dead=removed, n_jobs=self._n_jobs
-            )
+            *search(kernel, rows, n_neighbors, beta, removed=removed, n_jobs=n_jobs)
         )
 
     def rank(
         self,
         queries: QuantisedRows,
-        labels: LabelRows,
-        n_neighbors: int,
-        alpha: float,
-        beta: float,
+        labels: KernelLabels,
+        settings: Settings,
         k: int,
         removed: Any = None,
+        options: Options = DEFAULT_OPTIONS,
     ) -> Ranking:
         """Find neighbours and let them vote, in one call."""
-        return Ranking(
-            *rank(
-                self.inverted,
-                *labels[:2],
-                *queries[:3],
-                n_neighbors,
-                alpha,
-                beta,
-                k,
-                dead=removed,
-                n_jobs=self._n_jobs,
-            )
+        ranked = rank(
+            self.kernel_index,
+            labels.prepared,
+            Rows(*queries),
+            KernelSettings(*settings),
+            k,
+            removed=removed,
+            n_jobs=options.n_jobs,
         )
+        return Ranking(*ranked)
 
-    def rank_found(self, found: Neighbours, labels: LabelRows, alpha: float, k: int) -> Ranking:
+    def rank_found(
+        self, found: Neighbours, labels: KernelLabels, alpha: float, k: int, options: Options
+    ) -> Ranking:
         """Let neighbours vote that were found before."""
-        return Ranking(*vote_found(*labels[:2], *found, alpha, k))
+        return Ranking(*vote_batch(labels.prepared, *found, alpha, k))
+
+    def vote_found(
+        self, found: Neighbours, labels: KernelLabels, alpha: float, options: Options
+    ) -> Votes:
+        """Let neighbours vote that were found before: every label with a vote."""
+        return super().vote_found(found, labels.rows, alpha, options)
+
+
+def _remade(
+    index_class: type[NumbaIndex], kernel_class: type[HybridIndex], arrays: dict[str, Any]
+) -> NumbaIndex:
+    return index_class(kernel_class.from_arrays(arrays))

@@ -7,55 +7,25 @@ from typing import Any
 
 import torch
 
+from swnn_xp.backends._device_index import Search
+from swnn_xp.backends._device_placement import DevicePlacement
 from swnn_xp.backends._products import ProductIndex
-from swnn_xp.rows.on_device import (
-    Entries,
-    compressed_entries,
-    dense_entries,
-    require_real,
-)
+from swnn_xp.rows.checks import require_matrix
+from swnn_xp.rows.on_device import Entries, compressed_entries, dense_entries, require_real
 from swnn_xp.rows.records import Array, QuantisedRows
+from swnn_xp.rows.slicing import row_sizes
 
 _BLOCK = 64  # wider blocks gain nothing: the dense factor falls out of the caches
 
 
-class TorchIndex(ProductIndex):
-    """Training rows as sparse CSR tensors."""
+class TorchPlacement(DevicePlacement):
+    """The memory of a torch device."""
 
-    backend = "torch"
     out_of_memory = (torch.OutOfMemoryError,)
 
     @classmethod
-    def asarray(cls, array: Any, device: Any) -> torch.Tensor:
-        """Copy a NumPy array to the device."""
-        return torch.tensor(array, device=device)
-
-    @classmethod
-    def entries(cls, X: torch.Tensor, name: str) -> Entries:
-        """Entries of a dense, sparse CSR or sparse COO tensor (others are turned into COO)."""
-        _require_float64(X.device)
-        if X.layout == torch.strided:
-            return dense_entries(X, name)
-        if X.ndim != 2:
-            raise ValueError(f"{name} must be 2-D (rows x columns), got {X.ndim}-D")
-        shape = int(X.shape[0]), int(X.shape[1])
-        if X.layout == torch.sparse_csr:
-            return compressed_entries(X.crow_indices(), X.col_indices(), X.values(), shape, name)
-        coo = X.to_sparse_coo()
-        # Not `indices()`: it asks for a coalesced tensor, and repeats are ours to sum.
-        (at_row, columns), values = coo._indices(), coo._values()
-        require_real(values, name)
-        order = torch.argsort(at_row, stable=True)
-        return Entries(at_row[order], columns[order], values[order].double(), shape)
-
-    @classmethod
-    def device_of(cls, array: Any) -> torch.device:
-        """Device of a tensor."""
-        return array.device
-
-    @classmethod
     def find_device(cls, device: Any) -> torch.device:
-        """Device by name; without a name the CPU, as torch has it."""
+        """Device by name; without a name the CPU, as in torch itself."""
         found = torch.device("cpu" if device is None else device)
         if found.type == "cuda" and found.index is None:
             found = torch.device("cuda", torch.cuda.current_device())
@@ -63,32 +33,34 @@ class TorchIndex(ProductIndex):
         return found
 
     @classmethod
-    def release(cls) -> None:
-        """Give cached memory back."""
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+    def device_of(cls, array: Any) -> torch.device:
+        """Device of a tensor."""
+        return array.device
 
-    def _block_size(self, n_neighbors: int) -> int:
-        return min(_BLOCK, super()._block_size(n_neighbors))
+    def entries(self, X: torch.Tensor, name: str) -> Entries:
+        """Entries of a dense, sparse CSR or sparse COO tensor (others are turned into COO)."""
+        _require_float64(X.device)
+        if X.layout == torch.strided:
+            return dense_entries(X, name)
+        require_matrix(X.ndim, name)
+        shape = int(X.shape[0]), int(X.shape[1])
+        if X.layout == torch.sparse_csr:
+            return compressed_entries(X.crow_indices(), X.col_indices(), X.values(), shape, name)
+        coo = X.to_sparse_coo()
+        # Not `indices()`, which wants a coalesced tensor: repeats are summed later.
+        (at_row, columns), values = coo._indices(), coo._values()
+        require_real(values, name)
+        order = torch.argsort(at_row, stable=True)
+        return Entries(at_row[order], columns[order], values[order].double(), shape)
 
-    def _kth_largest(self, sims: torch.Tensor, k: int) -> torch.Tensor:
-        return torch.topk(sims, k, dim=1, sorted=True).values[:, -1:]
+    def to_device(self, array: Any) -> torch.Tensor:
+        """Copy a NumPy array to the device."""
+        return torch.tensor(array, device=self.device)
 
-    def _dense(self, block: QuantisedRows, values: torch.Tensor) -> torch.Tensor:
-        dense = torch.zeros(
-            (block.n_features, block.n_rows), dtype=torch.float64, device=self.device
-        )
-        number = torch.arange(block.n_rows, device=self.device)
-        query = torch.repeat_interleave(number, block.indptr[1:] - block.indptr[:-1])
-        dense[block.indices.long(), query] = values
-        return dense
-
-    def _times(self, matrix: torch.Tensor, dense: torch.Tensor) -> torch.Tensor:
-        return (matrix @ dense).T.contiguous()
-
-    def _sparse(
+    def sparse(
         self, indptr: Array, columns: Array, values: Array, shape: tuple[int, int]
     ) -> torch.Tensor:
+        """Make a sparse CSR tensor."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
             return torch.sparse_csr_tensor(
@@ -99,6 +71,35 @@ class TorchIndex(ProductIndex):
                 device=self.device,
                 check_invariants=False,
             )
+
+    def release(self) -> None:
+        """Return cached memory to the device."""
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+
+class TorchIndex(ProductIndex):
+    """Training rows as sparse CSR tensors."""
+
+    backend = "torch"
+    placement = TorchPlacement
+
+    def _block_size(self, search: Search) -> int:
+        return min(_BLOCK, super()._block_size(search))
+
+    def _kth_largest(self, sims: torch.Tensor, k: int) -> torch.Tensor:
+        return torch.topk(sims, k, dim=1, sorted=True).values[:, -1:]
+
+    def _dense(self, block: QuantisedRows, values: torch.Tensor) -> torch.Tensor:
+        device = values.device
+        dense = torch.zeros((block.n_features, block.n_rows), dtype=torch.float64, device=device)
+        number = torch.arange(block.n_rows, device=device)
+        query = torch.repeat_interleave(number, row_sizes(block))
+        dense[block.indices.long(), query] = values
+        return dense
+
+    def _times(self, matrix: torch.Tensor, dense: torch.Tensor) -> torch.Tensor:
+        return (matrix @ dense).T.contiguous()
 
 
 def _require_float64(device: torch.device) -> None:

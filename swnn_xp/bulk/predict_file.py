@@ -164,7 +164,7 @@ def _identity(clf: SWNNClassifier, job: Job) -> dict[str, Any]:
         "k": job.k,
         "rows": job.rows,
         "strict": job.strict,
-        "model": [job.model, clf.index_.n_rows, clf.n_features_in_, clf.n_labels_],
+        "model": [job.model, clf.n_samples_fit_, clf.n_features_in_, clf.n_labels_],
         "params": [int(clf.n_neighbors), float(clf.alpha), float(clf.beta)],
     }
 

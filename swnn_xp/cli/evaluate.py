@@ -13,7 +13,6 @@ from swnn_xp import SWNNClassifier, metrics
 from swnn_xp.cli._common import DATA_HELP, add_model, add_strict, open_model, read_data
 from swnn_xp.cli._progress import in_blocks
 from swnn_xp.diagnostics.latency import latencies
-from swnn_xp.rows.canonical import to_csr
 
 _BLOCK = 1024
 _KS = (1, 3, 5)
@@ -57,7 +56,7 @@ def report(clf: SWNNClassifier, X: Any, Y: Any, A: float = 0.55, B: float = 1.5)
     per_second = X.shape[0] / seconds if seconds else 0.0
     lines = [
         f"{X.shape[0]:,} rows; S = {clf.n_neighbors}, alpha = {clf.alpha:g}, beta = {clf.beta:g}, "
-        f"backend {clf.index_.backend}",
+        f"backend {clf.backend_}",
         *_quality(clf, Y, labels, A, B),
         f"batch    {per_second:,.0f} rows/s",
     ]
@@ -81,10 +80,7 @@ def ranked_labels(clf: SWNNClassifier, X: Any, k: int) -> Any:
 
 
 def _quality(clf: SWNNClassifier, Y: Any, labels: Any, A: float, B: float) -> list[str]:
-    known = clf.labels_
-    shape = (known.n_rows, known.n_labels)
-    train = to_csr(known.indptr, known.indices, np.ones(known.indices.size, np.int8), shape)
-    propensity = metrics.propensities(train, A, B)
+    propensity = metrics.propensities_of_counts(clf.label_counts_, clf.n_samples_fit_, A, B)
     rows = {
         "P": [metrics.precision_at_k(Y, labels, k) for k in _KS],
         "max P": [metrics.max_precision_at_k(Y, k) for k in _KS],

@@ -20,8 +20,8 @@ def run(args: argparse.Namespace) -> None:
 
     checked = verify(args.model)
     clf = SWNNClassifier.load(args.model)  # sound files may still be no classifier
-    clf.model_.check()
+    clf._model.check()
     print(
-        f"{args.model}: sound; {checked:,} bytes, {clf.model_.n_alive:,} rows, "
+        f"{args.model}: sound; {checked:,} bytes, {clf.n_samples_fit_:,} rows, "
         f"{clf.n_features_in_:,} features, {clf.n_labels_:,} labels"
     )

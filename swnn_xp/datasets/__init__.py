@@ -4,7 +4,7 @@ from ._dataset import Dataset
 from ._describe import Description, available, describe
 from ._load import load
 from ._paper import PAPER_SUMMARIES
-from ._registry import Published
+from ._registry import Published, find_published
 from ._twins import make_twin
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Published",
     "available",
     "describe",
+    "find_published",
     "load",
     "make_twin",
 ]

@@ -56,7 +56,7 @@ class Report:
     rows_per_second: float
     roofline_share: float | None
     """Time that moving the bytes takes at the device's peak, over the measured time; an estimate
-    of how much room is left. None where the device does not tell its bandwidth."""
+    of how much room is left. None where the device does not report its bandwidth."""
 
 
 def check(backend: str, size: str = "small", device: Any = None) -> Report:
@@ -87,8 +87,8 @@ def answer_hash(clf: SWNNClassifier, Q: Any) -> str:
         clf.set_params(n_neighbors=n_neighbors, alpha=alpha, beta=beta)
         ids, sims = clf.kneighbors(Q)
         labels, scores = clf.predict_topk(Q, k=K)
-        for array, kind in ((ids, "<i8"), (sims, "<f8"), (labels, "<i8"), (scores, "<f8")):
-            digest.update(np.ascontiguousarray(array, dtype=kind).tobytes())
+        for array, dtype in ((ids, "<i8"), (sims, "<f8"), (labels, "<i8"), (scores, "<f8")):
+            digest.update(np.ascontiguousarray(array, dtype=dtype).tobytes())
     return digest.hexdigest()[:32]
 
 

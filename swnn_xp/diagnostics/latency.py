@@ -44,7 +44,7 @@ def latencies(clf: SWNNClassifier, X: Any, k: int = 5) -> NDArray[np.float64]:
 
 def _one_row(clf: SWNNClassifier, k: int) -> Callable[[Any], Any]:
     """The quickest way to answer one row: a session where the backend has them."""
-    if clf.index_.backend != "numba":
+    if clf.backend_ != "numba":
         return lambda row: clf.predict_topk(row, k=k)
     session = clf.session()
     return lambda row: session.predict_one(row.indices, row.data, k)

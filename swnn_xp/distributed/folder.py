@@ -51,7 +51,7 @@ def save_shard(shard: Shard, path: str) -> dict[str, Any]:
     return {
         "path": Path(path).name,
         "manifest": manifest_checksum(path),
-        "n_rows": shard.clf.model_.next_id,
+        "n_rows": shard.clf._model.next_id,
         "first": shard.first,
     }
 
@@ -103,7 +103,7 @@ def read(path: str | os.PathLike[str], **params: Any) -> Folder:
 
 def _single(folder: Path, params: dict[str, Any]) -> Folder:
     clf = SWNNClassifier.load(folder)
-    recipe = StoredShard(str(folder), manifest_checksum(folder), clf.model_.n_alive)
+    recipe = StoredShard(str(folder), manifest_checksum(folder), clf.n_samples_fit_)
     params = deciding(clf.get_params()) | params
     return Folder([recipe], clf.n_features_in_, clf.n_labels_, params, clf.label_names_)
 

@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from swnn_xp.backends import resolve
 from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.distributed.files import Piece, read_pieces
-from swnn_xp.model.model import Model
 from swnn_xp.rows.records import LabelRows, QuantisedRows
 
 Params = Mapping[str, Any]
@@ -45,8 +43,8 @@ class Shard:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._stored is not None:
             return make_shard, (self._stored, self.clf.get_params())
-        model = self.clf.model_
-        return _indexed, (self.clf.get_params(), model.index.rows(), model.labels, self.first)
+        model = self.clf._model
+        return _indexed, (self.clf.get_params(), model.rows(), model.labels, self.first)
 
     def __sizeof__(self) -> int:
         return self._size  # what Dask weighs a move with
@@ -152,10 +150,7 @@ def _fitted(X: Any, Y: Any, first: int, params: Params) -> Shard:
 
 
 def _indexed(params: Params, rows: QuantisedRows, labels: LabelRows, first: int) -> Shard:
-    clf = SWNNClassifier(**params)
-    index = resolve(clf.backend).load().build(rows, **clf._options())
-    clf.n_features_in_ = rows.n_features
-    clf.model_ = Model(index, labels, next_id=rows.n_rows)
+    clf = SWNNClassifier._of_rows(rows, labels, **params)
     return Shard(clf, first, _size(rows.indices.size, labels.indices.size))
 
 

@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swnn_xp.backends._base import join_rankings, vote_blocks
 from swnn_xp.distributed.shards import Shard
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import LabelRows
-from swnn_xp.vote.votes import rank, vote
+from swnn_xp.vote.blocks import rank_in_blocks
 
 
 class KnownLabels(NamedTuple):
@@ -28,10 +27,10 @@ def search_shard(shard: Shard, X: Any, n_neighbors: int) -> Neighbours:
 
 def labels_of_winners(shard: Shard, found: Neighbours) -> KnownLabels:
     """Look up the labels of those rows that are the shard's."""
-    model = shard.clf.model_
+    model = shard.clf._model
     ids = np.unique(found.ids) - shard.first
     ids = ids[(ids >= 0) & (ids < model.next_id)]
-    return KnownLabels(ids + shard.first, _labels_at(model.labels, model.places_of(ids)))
+    return KnownLabels(ids + shard.first, _labels_at(model.checked_labels, model.positions_of(ids)))
 
 
 def vote_of_winners(
@@ -42,8 +41,7 @@ def vote_of_winners(
     # Votes are summed by label, so numbering the rows anew changes nothing.
     places = np.where(found.ids >= 0, np.searchsorted(ids, found.ids), -1)
     labels = _joined([some.labels for some in known])
-    parts = vote_blocks(Neighbours(places, found.sims), labels, memory_budget)
-    return join_rankings([rank(vote(part, labels, alpha), k) for part in parts])
+    return rank_in_blocks(Neighbours(places, found.sims), labels, alpha, k, memory_budget)
 
 
 def rank_by_shard(shard: Shard, X: Any, k: int) -> Ranking:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from swnn_xp.backends import Options, Settings
+from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours
+from swnn_xp.rows.fixed_point import DOT_SCALE, WEIGHT_SCALE
 from swnn_xp.rows.input_kind import host_rows
-from swnn_xp.rows.quantise import DOT_SCALE
 from swnn_xp.rows.records import LabelRows, QuantisedRows
-from swnn_xp.vote.votes import WEIGHT_SCALE, vote_weights
-
-if TYPE_CHECKING:
-    from swnn_xp.classifier import SWNNClassifier
-    from swnn_xp.model.model import Model
+from swnn_xp.vote.votes import vote_weights
 
 
 @dataclass(frozen=True)
@@ -67,20 +65,22 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain_label(clf: SWNNClassifier, row: Any, label: int) -> Explanation:
-    """Explain one label of one row (a matrix on the host) with a fitted classifier."""
-    model = clf.model_
-    queries = clf._queries(row)
-    found = model.search(queries, model.voters(int(clf.n_neighbors)), float(clf.beta))
-    found = Neighbours(*model.index.like(row, *found))
+def explain_label(
+    model: Model, row: Any, label: int, settings: Settings, options: Options
+) -> Explanation:
+    """Explain one label of one row, which is a matrix on the host."""
+    queries = model.queries(row)
+    voters = model.n_voters(settings.n_neighbors)
+    found = model.search(queries, voters, settings.beta, options)
+    found = Neighbours(*model.placement.as_input_kind(row, *found))
     query = host_rows(queries)
-    weights = vote_weights(found, clf.alpha)[0]
+    weights = vote_weights(found, settings.alpha)[0]
     ids, sims = found.ids[0], found.sims[0]
     voted = np.asarray(
-        [i >= 0 and _has_label(model.voting_labels, int(i), label) for i in ids], dtype=bool
+        [i >= 0 and _has_label(model.checked_labels, int(i), label) for i in ids], dtype=bool
     )
     score = int(weights[voted].sum())
-    voters = tuple(
+    explained = tuple(
         _voter(model, query, int(i), float(sim), int(weight), score)
         for i, sim, weight in zip(ids[voted], sims[voted], weights[voted], strict=True)
     )
@@ -89,32 +89,27 @@ def explain_label(clf: SWNNClassifier, row: Any, label: int) -> Explanation:
         name=_name(model.names.get("label_names"), label),
         score=score / WEIGHT_SCALE,
         probability=score / max(int(weights.sum()), 1),
-        voters=voters,
+        voters=explained,
     )
 
 
-def _has_label(labels: LabelRows, place: int, label: int) -> bool:
-    start, stop = labels.indptr[place], labels.indptr[place + 1]
+def _has_label(labels: LabelRows, position: int, label: int) -> bool:
+    start, stop = labels.indptr[position], labels.indptr[position + 1]
     at = start + np.searchsorted(labels.indices[start:stop], label)
     return bool(at < stop and labels.indices[at] == label)
 
 
 def _voter(
-    model: Model,
-    query: QuantisedRows,
-    place: int,
-    sim: float,
-    weight: int,
-    score: int,
+    model: Model, query: QuantisedRows, position: int, sim: float, weight: int, score: int
 ) -> Voter:
-    positions, quantised = model.index.shared(place, query.indices)
-    gains = query.quantised[positions].astype(np.int64) * quantised * DOT_SCALE
+    at, quantised = model.shared(position, query.indices)
+    gains = query.quantised[at].astype(np.int64) * quantised * DOT_SCALE
     shared = [
         SharedFeature(int(f), _name(model.names.get("feature_names"), int(f)), float(gain))
-        for f, gain in zip(query.indices[positions], gains, strict=True)
+        for f, gain in zip(query.indices[at], gains, strict=True)
     ]
     shared.sort(key=lambda feature: -feature.contribution)
-    row = model.id_of(place)
+    row = model.id_of(position)
     return Voter(
         row=row,
         name=_name(model.names.get("row_names"), row, "row "),

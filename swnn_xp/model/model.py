@@ -1,27 +1,31 @@
-"""A fitted model at one moment, and how the next one is made from it.
+"""A fitted model at one moment: training rows in segments, their labels, and what still counts.
 
-A `Model` never changes: appending, removing and compacting give a new one, so that a reader who
+A `Model` never changes: `swnn_xp.model.changes` makes the next one from it, so that a reader who
 holds one sees a consistent state, whatever other threads do.
 
-Rows have a *place* (their position in the index) and an *id* (what users see). They differ once
-rows have been removed and the model compacted. Both ascend together, so ties break alike.
+A row has a *position*, its number over all segments, and an *id*, which users see. They differ once
+rows have been removed and the model compacted. Both ascend together, so ties break alike. Only the
+model knows about either: an index numbers its own rows from 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 
-from swnn_xp.backends import Index
-from swnn_xp.model.segments import SegmentedIndex, appended
+from swnn_xp._checks import check_width
+from swnn_xp.backends import Index, Options, Placement, Settings
 from swnn_xp.results import Neighbours, Ranking
-from swnn_xp.rows.records import LabelRows, QuantisedRows
-from swnn_xp.rows.untrusted import check_range
+from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
+from swnn_xp.rows.slicing import keep_rows, stack_rows
+from swnn_xp.rows.untrusted import check_label_ids
+from swnn_xp.search.top_rows import merge, shifted
 from swnn_xp.vote.votes import Votes
 
 
@@ -29,151 +33,178 @@ from swnn_xp.vote.votes import Votes
 class Model:
     """Training rows, their labels, and which of them still count."""
 
-    index: Index
+    segments: tuple[Index, ...]
+    """Indexes of one backend over successive runs of rows, the oldest first."""
+    placement: Placement
+    """Where their arrays live."""
     labels: LabelRows
+    """Labels by position, on the host. Use `checked_labels` wherever their ids are followed."""
     next_id: int
+    """Id of the next row that is appended."""
     row_ids: NDArray[np.int64] | None = None
-    """Id of each place; None while they are the same."""
+    """Id of each position; None while they are the same."""
     removed: NDArray[np.bool_] | None = None
-    """Places that were removed; None if there are none."""
+    """Marks of positions that were removed; None if there are none."""
     names: Mapping[str, list[str]] = field(default_factory=dict)
     """``feature_names``, ``label_names``, ``row_names``: those that are known."""
     version: int = 0
-    opened: bool = False
+    untrusted: bool = False
     """Whether the labels came from a file: their ids are checked before they first vote."""
 
-    @cached_property
-    def voting_labels(self) -> LabelRows:
-        """The labels, once their ids are known to be in range."""
-        if self.opened:
-            check_range("labels_indices", self.labels.indices, 0, self.labels.n_labels - 1)
-        return self.labels
+    def __getstate__(self) -> dict[str, Any]:
+        # Without what is cached: copies on a device can't be pickled, and are soon made again.
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
-    def check(self) -> None:
-        """Look at everything; ValueError if the arrays do not fit together."""
-        self.index.check()
-        _ = self.voting_labels
+    def keep_derived(self, other: Model, *names: str) -> None:
+        """Take over what another model has derived from the same fields: copies on a device."""
+        self.__dict__.update({n: other.__dict__[n] for n in names if n in other.__dict__})
 
     @property
-    def n_alive(self) -> int:
+    def backend(self) -> str:
+        """Name of the backend."""
+        return self.segments[0].backend
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.segments[0].n_features
+
+    @property
+    def n_positions(self) -> int:
+        """Number of rows in all segments, the removed ones too."""
+        return self.labels.n_rows
+
+    @property
+    def n_rows(self) -> int:
         """Number of rows that count."""
-        return self.index.n_rows - (0 if self.removed is None else int(self.removed.sum()))
+        return self.n_positions - (0 if self.removed is None else int(self.removed.sum()))
 
-    def search(self, queries: QuantisedRows, n_neighbors: int, beta: float) -> Neighbours:
-        """Find neighbours by place."""
-        return self.index.search(queries, n_neighbors, beta, self.removed)
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """Position of each segment's first row."""
+        sizes = [segment.n_rows for segment in self.segments]
+        return tuple(int(offset) for offset in np.cumsum([0, *sizes[:-1]]))
 
-    def rank(
-        self, queries: QuantisedRows, n_neighbors: int, alpha: float, beta: float, k: int
-    ) -> Ranking:
-        """Rank labels."""
-        voters = self.voters(n_neighbors)
-        return self.index.rank(queries, self.voting_labels, voters, alpha, beta, k, self.removed)
+    @cached_property
+    def checked_labels(self) -> LabelRows:
+        """The labels; raises ValueError if they came from a file and an id is out of range."""
+        if self.untrusted:
+            check_label_ids(self.labels)
+        return self.labels
 
-    def vote(self, queries: QuantisedRows, n_neighbors: int, alpha: float, beta: float) -> Votes:
+    @cached_property
+    def label_counts(self) -> NDArray[np.int64]:
+        """Number of rows that count for each label."""
+        labels = self.checked_labels
+        if self.removed is not None:
+            labels = keep_rows(labels, ~self.removed)
+        return np.bincount(labels.indices, minlength=labels.n_labels).astype(np.int64, copy=False)
+
+    def check(self) -> None:
+        """Check every array; ValueError if they do not fit together."""
+        for segment in self.segments:
+            segment.check()
+        _ = self.checked_labels
+
+    def rows(self) -> QuantisedRows:
+        """Return the rows of all segments, on the host."""
+        return stack_rows([segment.rows() for segment in self.segments])
+
+    def queries(self, X: Any) -> QuantisedRows:
+        """Turn a matrix of queries into canonical unit rows where the model is."""
+        rows = self.placement.prepare(X, "X")
+        check_width(rows.n_features, self.n_features)
+        return rows._replace(n_features=self.n_features)
+
+    def search(
+        self, queries: QuantisedRows, n_neighbors: int, beta: float, options: Options
+    ) -> Neighbours:
+        """Find neighbours by position: search each segment and merge what they find."""
+        best: Neighbours | None = None
+        for segment, offset, removed in zip(
+            self.segments, self.offsets, self._placed_removed, strict=True
+        ):
+            found = segment.search(queries, n_neighbors, beta, removed, options)
+            found = shifted(found, offset) if offset else found
+            best = found if best is None else merge(best, found, n_neighbors)
+        assert best is not None
+        return best
+
+    def rank(self, queries: QuantisedRows, settings: Settings, k: int, options: Options) -> Ranking:
+        """Rank labels; a backend may search and vote in one call."""
+        settings = settings._replace(n_neighbors=self.n_voters(settings.n_neighbors))
+        if len(self.segments) == 1:
+            labels, removed = self._placed_labels, self._placed_removed[0]
+            return self.segments[0].rank(queries, labels, settings, k, removed, options)
+        found = self.search(queries, settings.n_neighbors, settings.beta, options)
+        return self.rank_found(found, settings.alpha, k, options)
+
+    def rank_found(self, found: Neighbours, alpha: float, k: int, options: Options) -> Ranking:
+        """Rank labels by the votes of neighbours that were found before."""
+        return self.segments[0].rank_found(found, self._placed_labels, alpha, k, options)
+
+    def vote(self, queries: QuantisedRows, settings: Settings, options: Options) -> Votes:
         """Let neighbours vote: every label with a vote."""
-        voters = self.voters(n_neighbors)
-        return self.index.vote(queries, self.voting_labels, voters, alpha, beta, self.removed)
+        voters = self.n_voters(settings.n_neighbors)
+        labels = self._placed_labels  # before the search: damaged labels are refused first
+        found = self.search(queries, voters, settings.beta, options)
+        return self.segments[0].vote_found(found, labels, settings.alpha, options)
 
-    def voters(self, n_neighbors: int) -> int:
-        """As many places as can be filled: S may be far beyond the number of rows."""
-        return max(1, min(n_neighbors, self.index.n_rows))
+    def n_voters(self, n_neighbors: int) -> int:
+        """Number of neighbours that can vote: S may be far beyond the number of rows."""
+        return max(1, min(n_neighbors, self.n_positions))
 
     def with_ids(self, found: Neighbours) -> Neighbours:
-        """Turn places into ids."""
-        if self.row_ids is None:
+        """Turn positions into ids; -1 stays."""
+        known = self._placed_ids
+        if known is None or not known.shape[0]:
             return found
-        known = self.index.upload(np.append(self.row_ids, -1))  # place -1: there is none
-        return Neighbours(known[found.ids], found.sims)
+        xp = array_namespace(found.ids)
+        there = found.ids >= 0
+        positions = xp.where(there, found.ids, xp.zeros_like(found.ids))
+        ids = xp.reshape(xp.take(known, xp.reshape(positions, (-1,))), positions.shape)
+        return Neighbours(xp.where(there, ids, found.ids), found.sims)
 
-    def id_of(self, place: int) -> int:
-        """Id of the row at a place."""
-        return place if self.row_ids is None else int(self.row_ids[place])
+    def id_of(self, position: int) -> int:
+        """Id of the row at a position."""
+        return position if self.row_ids is None else int(self.row_ids[position])
 
-    def places_of(self, ids: ArrayLike) -> NDArray[np.int64]:
-        """Places of rows that are there, or a ValueError that names one that is not."""
+    def positions_of(self, ids: ArrayLike) -> NDArray[np.int64]:
+        """Positions of rows that count, ascending; a ValueError names an id that has none."""
         wanted = np.unique(np.atleast_1d(np.asarray(ids)))
         if wanted.size and wanted.dtype.kind not in "iu":
             raise ValueError(f"row ids must be whole numbers, got dtype {wanted.dtype}")
         wanted = wanted.astype(np.int64)
-        places = wanted if self.row_ids is None else np.searchsorted(self.row_ids, wanted)
-        there = (places >= 0) & (places < self.index.n_rows)
+        positions = wanted if self.row_ids is None else np.searchsorted(self.row_ids, wanted)
+        there = (positions >= 0) & (positions < self.n_positions)
         if self.row_ids is not None:
-            there[there] = self.row_ids[places[there]] == wanted[there]
+            there[there] = self.row_ids[positions[there]] == wanted[there]
         if self.removed is not None:
-            there[there] = ~self.removed[places[there]]
+            there[there] = ~self.removed[positions[there]]
         if not there.all():
             raise ValueError(f"there is no row {wanted[~there][0]}")
-        return places
+        return positions
 
+    def shared(self, position: int, features: Any) -> tuple[Any, Any]:
+        """Find which of the ascending features a row has; see `Index.shared`."""
+        at = int(np.searchsorted(self.offsets, position, side="right")) - 1
+        return self.segments[at].shared(position - self.offsets[at], features)
 
-def append(
-    model: Model,
-    rows: QuantisedRows,
-    labels: LabelRows,
-    names: Mapping[str, list[str]],
-    **options: Any,
-) -> Model:
-    """Add rows behind the others; they get the next ids. The names are those of the new model."""
-    fresh = np.arange(model.next_id, model.next_id + rows.n_rows)
-    old = model.row_ids
-    removed = model.removed
-    return replace(
-        model,
-        index=appended(model.index, rows, **options),
-        labels=_stacked(model.labels, labels),
-        next_id=model.next_id + rows.n_rows,
-        row_ids=None if old is None else np.concatenate([old, fresh]),
-        removed=None if removed is None else np.concatenate([removed, np.zeros(rows.n_rows, bool)]),
-        names=names,
-        version=model.version + 1,
-    )
+    @cached_property
+    def _placed_labels(self) -> Any:
+        return self.placement.labels(self.checked_labels)
 
+    @cached_property
+    def _placed_ids(self) -> Array | None:
+        return None if self.row_ids is None else self.placement.to_device(self.row_ids)
 
-def remove(model: Model, ids: ArrayLike) -> Model:
-    """Mark rows as removed."""
-    removed = np.zeros(model.index.n_rows, bool) if model.removed is None else model.removed.copy()
-    removed[model.places_of(ids)] = True
-    return replace(model, removed=removed, version=model.version + 1)
-
-
-def compact(model: Model, **options: Any) -> Model:
-    """Index the remaining rows anew, in one piece; ids stay."""
-    if model.removed is None and not isinstance(model.index, SegmentedIndex):
-        return model
-    alive = np.ones(model.index.n_rows, bool) if model.removed is None else ~model.removed
-    ids = np.arange(model.index.n_rows) if model.row_ids is None else model.row_ids
-    kept = None if alive.all() and model.row_ids is None else ids[alive]
-    return replace(
-        model,
-        index=model.index.rebuild(_rows_at(model.index.rows(), alive), **options),
-        labels=_labels_at(model.labels, alive),
-        row_ids=kept,
-        removed=None,
-        version=model.version + 1,
-    )
-
-
-def _stacked(first: LabelRows, second: LabelRows) -> LabelRows:
-    return LabelRows(
-        np.concatenate([first.indptr, second.indptr[1:] + first.indptr[-1]]),
-        np.concatenate([first.indices, second.indices]),
-        max(first.n_labels, second.n_labels),
-    )
-
-
-def _rows_at(rows: QuantisedRows, keep: NDArray[np.bool_]) -> QuantisedRows:
-    indptr, entries = _selected(rows.indptr, keep)
-    return QuantisedRows(indptr, rows.indices[entries], rows.quantised[entries], rows.n_features)
-
-
-def _labels_at(labels: LabelRows, keep: NDArray[np.bool_]) -> LabelRows:
-    indptr, entries = _selected(labels.indptr, keep)
-    return LabelRows(indptr, labels.indices[entries], labels.n_labels)
-
-
-def _selected(indptr: Any, keep: NDArray[np.bool_]) -> tuple[Any, NDArray[np.bool_]]:
-    """Pointers of the kept rows, and which entries are theirs."""
-    sizes = np.diff(indptr)
-    kept = np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int64)
-    return kept, np.repeat(keep, sizes)
+    @cached_property
+    def _placed_removed(self) -> tuple[Array | None, ...]:
+        """Marks of removed rows for each segment."""
+        removed = self.removed
+        if removed is None:
+            return (None,) * len(self.segments)
+        return tuple(
+            self.placement.to_device(removed[offset : offset + segment.n_rows])
+            for segment, offset in zip(self.segments, self.offsets, strict=True)
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def known_names(**names: list[str] | None) -> dict[str, list[str]]:
     """Keep those that are known."""
-    return {kind: known for kind, known in names.items() if known is not None}
+    return {what: known for what, known in names.items() if known is not None}
 
 
 def more_row_names(

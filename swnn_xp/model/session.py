@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from swnn_kernels import Labels
 from swnn_kernels import Session as KernelSession
+from swnn_kernels import Settings as KernelSettings
+from swnn_xp.backends import Settings
 from swnn_xp.backends.numba_ import NumbaIndex
 from swnn_xp.model.model import Model
-from swnn_xp.model.segments import SegmentedIndex
 from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.rows.slicing import slice_rows
 from swnn_xp.search.top_rows import merge
 from swnn_xp.vote.votes import rank, vote
 
-if TYPE_CHECKING:
-    from swnn_xp.classifier import SWNNClassifier
-
 
 class Session:
-    """Answers single rows of a fitted classifier with little overhead; made by `clf.session()`.
+    """Answers single rows of a fitted model with little overhead; ``clf.session()`` makes one.
 
     A call releases the GIL while it computes and allocates nothing that grows with the training
     set: give each thread a session of its own. The parameters are those the classifier had when
@@ -29,18 +30,25 @@ class Session:
     Rows must be given with ascending ids, without repeats; ids out of range, unsorted ids and
     values that are not finite are refused, nothing else is checked.
 
-    With a ``budget`` only so many rows that look best are compared in full. The neighbours'
-    similarities are still exact, but better neighbours may be missing: `might` bounds their number.
+    With a ``budget`` only that many rows, those that look best, are compared in full. The
+    neighbours' similarities are still exact, but better neighbours may be missing: `n_unresolved`
+    bounds their number.
+
+    Parameters
+    ----------
+    current : callable
+        Returns the model of the moment.
+    settings : Settings
+    budget : int, optional
     """
 
-    def __init__(self, clf: SWNNClassifier, *, budget: int | None = None) -> None:
-        parts = _parts(clf.model_)
-        if not all(isinstance(part, NumbaIndex) for part in parts):
-            raise ValueError(f"a session needs the backend 'numba', not '{clf.index_.backend}'")
-        self._clf = clf
+    def __init__(
+        self, current: Callable[[], Model], settings: Settings, *, budget: int | None = None
+    ) -> None:
+        self._current = current
         self._budget = budget
-        self._params = int(clf.n_neighbors), float(clf.alpha), float(clf.beta)
-        self._open(clf.model_)
+        self._settings = settings
+        self._open(current())
 
     def predict_one(self, indices: Any, values: Any, k: int = 5) -> Ranking:
         """Rank labels for one row.
@@ -57,7 +65,7 @@ class Session:
         Returns
         -------
         Ranking
-            ``labels`` and ``scores`` of shape (k,), best first; missing places hold -1 and 0.
+            ``labels`` and ``scores`` of shape (k,), best first; empty slots hold -1 and 0.
 
         Examples
         --------
@@ -66,60 +74,62 @@ class Session:
         >>> clf.session().predict_one([1], [0.5], k=1).labels.tolist()
         [1]
         """
-        if self._clf.model_ is not self._model:
-            self._open(self._clf.model_)
+        self._follow()
         if len(self._sessions) == 1:
             return Ranking(*self._sessions[0].predict_one(indices, values, k))
         found = self._merged(indices, values)
-        best = rank(vote(found, self._model.voting_labels, self._params[1]), k)
+        best = rank(vote(found, self._model.checked_labels, self._settings.alpha), k)
         return Ranking(best.labels[0], best.scores[0])
 
     def kneighbors_one(self, indices: Any, values: Any) -> Neighbours:
         """Find the neighbours of one row: ``ids`` and ``sims`` of shape (n_neighbors,)."""
-        if self._clf.model_ is not self._model:
-            self._open(self._clf.model_)
-        found = self._model.with_ids(self._merged(indices, values))
-        return Neighbours(found.ids[0], found.sims[0])
+        self._follow()
+        if len(self._sessions) == 1:
+            found = Neighbours(*self._sessions[0].kneighbors_one(indices, values))
+            return self._model.with_ids(found)
+        merged = self._model.with_ids(self._merged(indices, values))
+        return Neighbours(merged.ids[0], merged.sims[0])
 
     @property
-    def might(self) -> int:
+    def n_unresolved(self) -> int:
         """Number of rows that could still beat the last neighbour of the last answer.
 
         0 without a budget, or where the answer is exact all the same.
         """
-        return sum(session.might for session in self._sessions)
+        return sum(session.n_unresolved for session in self._sessions)
+
+    def _follow(self) -> None:
+        """Use the model of the moment."""
+        model = self._current()
+        if model is not self._model:
+            self._open(model)
 
     def _open(self, model: Model) -> None:
-        self._sessions, self._firsts = [], []
-        first = 0
-        for part in _parts(model):
-            here = slice(first, first + part.n_rows)
-            removed = None if model.removed is None else np.ascontiguousarray(model.removed[here])
-            indptr = model.labels.indptr[first : first + part.n_rows + 1]
-            self._sessions.append(
+        # Whatever may fail comes before any change: the session still answers from the old model.
+        sessions = []
+        for segment, offset in zip(model.segments, model.offsets, strict=True):
+            if not isinstance(segment, NumbaIndex):
+                raise ValueError(f"a session needs the backend 'numba', not '{model.backend}'")
+            last = offset + segment.n_rows
+            labels = slice_rows(model.checked_labels, offset, last)
+            removed = model.removed
+            sessions.append(
                 KernelSession(
-                    part.inverted,
-                    indptr - indptr[0] if first else indptr,
-                    model.voting_labels.indices[indptr[0] : indptr[-1]],
-                    *self._params,
-                    dead=removed,
+                    segment.kernel_index,
+                    Labels.prepare(labels.indptr, labels.indices),
+                    KernelSettings(*self._settings),
+                    removed=None if removed is None else removed[offset:last],
                     budget=self._budget,
                 )
             )
-            self._firsts.append(first)
-            first += part.n_rows
-        self._model = model
+        self._sessions, self._model = sessions, model
 
     def _merged(self, indices: Any, values: Any) -> Neighbours:
+        """Neighbours by position out of all segments, as a batch of one query."""
         merged: Neighbours | None = None
-        for first, session in zip(self._firsts, self._sessions, strict=True):
+        for offset, session in zip(self._model.offsets, self._sessions, strict=True):
             ids, sims = session.kneighbors_one(indices, values)
-            found = Neighbours(np.where(ids >= 0, ids + first, -1)[None, :], sims[None, :])
-            merged = found if merged is None else merge(merged, found, self._params[0])
+            found = Neighbours(np.where(ids >= 0, ids + offset, -1)[None, :], sims[None, :])
+            merged = found if merged is None else merge(merged, found, self._settings.n_neighbors)
         assert merged is not None
         return merged
-
-
-def _parts(model: Model) -> list[Any]:
-    index = model.index
-    return list(index.parts) if isinstance(index, SegmentedIndex) else [index]

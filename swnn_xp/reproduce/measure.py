@@ -13,8 +13,15 @@ import numpy as np
 
 from swnn_xp import metrics
 from swnn_xp.classifier import SWNNClassifier
-from swnn_xp.datasets import PAPER_SUMMARIES, Dataset, Published, available, load, make_twin
-from swnn_xp.datasets._registry import find_published
+from swnn_xp.datasets import (
+    PAPER_SUMMARIES,
+    Dataset,
+    Published,
+    available,
+    find_published,
+    load,
+    make_twin,
+)
 from swnn_xp.diagnostics.latency import latencies
 from swnn_xp.reproduce.memory import peak_bytes, reset_peak
 from swnn_xp.reproduce.published import (

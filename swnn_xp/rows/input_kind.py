@@ -1,4 +1,4 @@
-"""What kind of matrix the user has handed in, told without importing any array library."""
+"""Which library a matrix belongs to, found without importing any; and copies to the host."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from array_api_compat import is_array_api_obj
 from swnn_xp.rows.records import Array, QuantisedRows
 
 
-def kind_of(X: Any) -> str:
-    """Name the kind: numpy (and whatever NumPy converts), scipy, cupy, torch or array-api.
+def input_kind(X: Any) -> str:
+    """Name the library: numpy (also lists and tables), scipy, cupy, torch; array-api for others.
 
     Examples
     --------
-    >>> kind_of([[1, 2]])
+    >>> input_kind([[1, 2]])
     'numpy'
     """
     if sp.issparse(X):
@@ -34,8 +34,8 @@ def kind_of(X: Any) -> str:
 
 
 def is_host(X: Any) -> bool:
-    """Tell whether NumPy and SciPy take it as it is."""
-    return kind_of(X) in ("numpy", "scipy")
+    """True if NumPy and SciPy take it as it is."""
+    return input_kind(X) in ("numpy", "scipy")
 
 
 def host_matrix(X: Any) -> Any:
@@ -46,7 +46,7 @@ def host_matrix(X: Any) -> Any:
     >>> host_matrix([[1, 2]])
     [[1, 2]]
     """
-    kind = kind_of(X)
+    kind = input_kind(X)
     if kind == "cupy":
         return X.get()
     if kind == "torch":
@@ -60,19 +60,19 @@ def host_array(array: Any) -> Any:
     """Copy an array of any array-API namespace to NumPy, from whatever device it is on."""
     if isinstance(array, np.ndarray):
         return array
-    if kind_of(array) == "cupy":
+    if input_kind(array) == "cupy":
         return array.get()  # CuPy exports to the host only on request, and this is one
-    if kind_of(array) == "torch":
+    if input_kind(array) == "torch":
         return array.detach().cpu().numpy()
     return np.array(np.from_dlpack(array))
 
 
 def host_rows(rows: QuantisedRows) -> QuantisedRows:
     """Copy rows to the host."""
-    return mapped_rows(host_array, rows)
+    return map_rows(host_array, rows)
 
 
-def mapped_rows(move: Callable[[Array], Array], rows: QuantisedRows) -> QuantisedRows:
+def map_rows(move: Callable[[Array], Array], rows: QuantisedRows) -> QuantisedRows:
     """Rows with each array replaced by what `move` makes of it."""
     return QuantisedRows(
         move(rows.indptr), move(rows.indices), move(rows.quantised), rows.n_features

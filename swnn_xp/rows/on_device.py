@@ -1,8 +1,8 @@
 """Canonical unit rows made where the data lives, by the array API; no copy to the host.
 
 The twin of `swnn_xp.rows.canonical` and `swnn_xp.rows.quantise` for arrays of any namespace on any
-device, with the same bits and the same errors. What crosses to the host is a handful of scalars:
-whether all is finite, whether the columns ascend, the longest row.
+device, with the same bits and the same errors. Only a handful of scalars cross to the host:
+the range of the columns, whether all is finite and ascending, the longest row.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from array_api_compat import array_namespace, device
 
-from swnn_xp.rows.quantise import _LOW_BITS, _SCALED, UNIT_BITS
+from swnn_xp.rows import checks
+from swnn_xp.rows.fixed_point import MAGNITUDE_SCALE, QUANTISED_SCALE, WORD_BITS
 from swnn_xp.rows.records import Array, QuantisedRows
 
 _CHUNK = 1 << 22  # non-zeros handled at a time: bounds the temporaries to about 300 MB
@@ -36,10 +37,7 @@ def dense_entries(X: Array, name: str) -> Entries:
     [1]
     """
     xp = array_namespace(X)
-    if X.ndim != 2:
-        raise ValueError(
-            f"{name} must be 2-D (rows x columns), got {X.ndim}-D; a single row is [row]"
-        )
+    checks.require_matrix(X.ndim, name)
     require_real(X, name)
     values = xp.astype(X, xp.float64)
     filled = values != 0
@@ -57,7 +55,7 @@ def compressed_entries(
     indptr = xp.astype(indptr, xp.int64)
     sizes = indptr[1:] - indptr[:-1]
     at_row = xp.repeat(xp.arange(shape[0], dtype=xp.int64, device=device(values)), sizes)
-    # Room behind the last row is legal in CSR and holds nothing of ours.
+    # CSR allows room behind the last row; it holds nothing of the matrix.
     stored = at_row.shape[0]
     columns, values = columns[:stored], values[:stored]
     return Entries(at_row, xp.astype(columns, xp.int64), xp.astype(values, xp.float64), shape)
@@ -77,37 +75,36 @@ def device_rows(entries: Entries, name: str) -> QuantisedRows:
     xp = array_namespace(values)
     rows = xp.arange(entries.shape[0] + 1, dtype=xp.int64, device=device(values))
     indptr = xp.astype(xp.searchsorted(at_row, rows), xp.int64)
-    pieces = [
-        _units(at_row[start:stop] - first, indptr[first : last + 1] - start, values[start:stop])
+    chunks = [
+        _quantised(at_row[start:stop] - first, indptr[first : last + 1] - start, values[start:stop])
         for first, last, start, stop in _row_chunks(xp, indptr)
     ]
-    quantised = xp.concat(pieces) if pieces else xp.astype(values, xp.int32)
+    quantised = xp.concat(chunks) if chunks else xp.astype(values, xp.int32)
     return QuantisedRows(indptr, xp.astype(columns, xp.int32), quantised, entries.shape[1])
 
 
 def require_real(values: Array, name: str) -> None:
     """Refuse complex numbers and anything else that is not a real number."""
     xp = array_namespace(values)
-    if not xp.isdtype(values.dtype, ("bool", "integral", "real floating")):
-        raise ValueError(f"{name}: values must be real numbers, got dtype {values.dtype}")
+    is_real = xp.isdtype(values.dtype, ("bool", "integral", "real floating"))
+    checks.require_real(is_real, values.dtype, name)
 
 
 def _canonical(entries: Entries, name: str) -> tuple[Array, Array, Array]:
     """Sort columns within rows, sum repeats in stored order, drop zeros."""
     at_row, columns, values, (_, width) = entries
     xp = array_namespace(values)
-    if width > 2**31 - 1:
-        raise ValueError(f"{name}: {width} columns are more than the 2**31 - 1 supported")
+    checks.require_columns(width, name)
     if values.shape[0] == 0:
         return at_row, columns, values
-    _require_in_range(at_row, columns, width, name)
-    _require_finite(at_row, columns, values, name)
+    checks.require_in_range(columns, width, _row_of(at_row), name)
+    checks.require_finite(columns, values, _row_of(at_row), name)
     key = at_row * width + columns
     if not bool(xp.all(key[1:] > key[:-1])):
         order = xp.argsort(key, stable=True)
         key, values = _sum_repeats(xp, xp.take(key, order), xp.take(values, order))
         at_row, columns = key // width, key % width
-        _require_finite(at_row, columns, values, name)
+        checks.require_finite(columns, values, _row_of(at_row), name)
     filled = values != 0
     return at_row[filled], columns[filled], values[filled]
 
@@ -119,41 +116,41 @@ def _sum_repeats(xp: Array, key: Array, values: Array) -> tuple[Array, Array]:
     ends = xp.concat([starts[1:], xp.zeros_like(starts[:1]) + key.shape[0]])
     sums = xp.take(values, starts)
     for step in range(1, int(xp.max(ends - starts))):
-        place = starts + step
-        more = place < ends
-        added = xp.take(values, xp.where(more, place, starts))
+        entry = starts + step
+        more = entry < ends
+        added = xp.take(values, xp.where(more, entry, starts))
         sums = xp.where(more, sums + added, sums)
     return xp.take(key, starts), sums
 
 
-def _units(row: Array, indptr: Array, values: Array) -> Array:
-    """Fixed-point values of the non-zeros of some rows; `row` and `indptr` count from 0."""
-    xp = array_namespace(values)
-    scaled = xp.round(values / xp.take(_largest(values, indptr, row), row) * _SCALED)
+def _quantised(row: Array, indptr: Array, values: Array) -> Array:
+    """Quantised values of the non-zeros of some rows; `row` and `indptr` count from 0."""
+    xp, low_word = array_namespace(values), (1 << WORD_BITS) - 1
+    scaled = xp.round(values / xp.take(_largest(values, indptr, row), row) * MAGNITUDE_SCALE)
     squares = xp.astype(scaled, xp.int64)
     squares = squares * squares
     # Two words, so that no row is too long for int64; see `swnn_xp.rows.quantise`.
-    high = _row_sums(squares >> _LOW_BITS, indptr)
-    low = _row_sums(squares & ((1 << _LOW_BITS) - 1), indptr)
-    high, low = high + (low >> _LOW_BITS), low & ((1 << _LOW_BITS) - 1)
-    total = xp.astype(high, xp.float64) * 2.0**_LOW_BITS + xp.astype(low, xp.float64)
-    return xp.astype(xp.round(scaled / xp.take(xp.sqrt(total), row) * 2.0**UNIT_BITS), xp.int32)
+    high = _row_sums(squares >> WORD_BITS, indptr)
+    low = _row_sums(squares & low_word, indptr)
+    high, low = high + (low >> WORD_BITS), low & low_word
+    total = xp.astype(high, xp.float64) * 2.0**WORD_BITS + xp.astype(low, xp.float64)
+    return xp.astype(xp.round(scaled / xp.take(xp.sqrt(total), row) * QUANTISED_SCALE), xp.int32)
 
 
 def _largest(values: Array, indptr: Array, row: Array) -> Array:
     """Largest magnitude of each row; anything for an empty row.
 
-    The array API has no reduction over segments. Here every place takes the larger of itself and
-    the place 1, 2, 4, ... before it in its row, until the row's last place has seen them all.
+    The array API has no reduction over runs. Here every entry takes the larger of itself and the
+    entry 1, 2, 4, ... before it in its row, until the row's last entry has seen them all.
     """
     xp = array_namespace(values)
     largest = xp.abs(values)
     sizes = indptr[1:] - indptr[:-1]
-    place = xp.arange(values.shape[0], dtype=xp.int64, device=device(values))
-    within = place - xp.take(indptr, row)
+    entry = xp.arange(values.shape[0], dtype=xp.int64, device=device(values))
+    within = entry - xp.take(indptr, row)
     longest, reach = int(xp.max(sizes)), 1
     while reach < longest:
-        before = xp.take(largest, xp.where(within >= reach, place - reach, place))
+        before = xp.take(largest, xp.where(within >= reach, entry - reach, entry))
         largest = xp.where(before > largest, before, largest)
         reach *= 2
     ends = indptr[1:] - 1
@@ -183,20 +180,5 @@ def _row_chunks(xp: Array, indptr: Array) -> list[tuple[int, int, int, int]]:
     return chunks
 
 
-def _require_in_range(at_row: Array, columns: Array, width: int, name: str) -> None:
-    xp = array_namespace(columns)
-    outside = (columns < 0) | (columns >= width)
-    if bool(xp.any(outside)):
-        at = int(xp.argmax(xp.astype(outside, xp.int8)))
-        raise ValueError(
-            f"{name}: row {int(at_row[at])} has column {int(columns[at])}, outside 0..{width - 1}"
-        )
-
-
-def _require_finite(at_row: Array, columns: Array, values: Array, name: str) -> None:
-    xp = array_namespace(values)
-    finite = xp.isfinite(values)
-    if not bool(xp.all(finite)):
-        at = int(xp.argmin(xp.astype(finite, xp.int8)))
-        where = f"row {int(at_row[at])}, column {int(columns[at])}"
-        raise ValueError(f"{name}: {where} is {float(values[at])}")
+def _row_of(at_row: Array) -> checks.RowOf:
+    return lambda at: int(at_row[at])

@@ -1,8 +1,8 @@
 """Rows of unit length in fixed point, so that no sum depends on its order.
 
-A row's values become integers, ``value / |row| * 2**23``, rounded. Products of two rows then are
-exact integers near 2**46 at most, the same on every backend, in float64 as in int64, whatever the
-order of summation.
+A row's values become integers: ``value / |row| * 2**23``, rounded. The dot product of two such rows
+is an exact integer near 2**46 at most, in float64 as in int64, so every backend gets the same one
+whatever its order of summation.
 """
 
 from __future__ import annotations
@@ -10,14 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from swnn_xp.rows.fixed_point import MAGNITUDE_SCALE, QUANTISED_SCALE, WORD_BITS
 from swnn_xp.rows.records import QuantisedRows, ValueRows
+from swnn_xp.rows.slicing import slice_rows
 
-UNIT_BITS = 23
-DOT_SCALE = 2.0 ** (-2 * UNIT_BITS)
-"""Turns the dot product of two rows of quantised into their cosine."""
-
-_SCALED = 2.0**22  # first rounding: the row's largest magnitude becomes this
-_LOW_BITS = 24  # squares are summed in two words, so that no row is too long for int64
+_LOW_WORD = (1 << WORD_BITS) - 1
 _CHUNK = 1 << 22  # non-zeros handled at a time: bounds the temporaries to about 100 MB
 
 
@@ -32,28 +29,28 @@ def quantise_rows(rows: ValueRows) -> QuantisedRows:
     """
     quantised = np.empty(rows.values.size, np.int32)
     for first, last in _row_chunks(rows.indptr):
+        chunk = slice_rows(rows, first, last)
         start, stop = rows.indptr[first], rows.indptr[last]
-        indptr = rows.indptr[first : last + 1] - start
-        quantised[start:stop] = _units(indptr, rows.values[start:stop])
+        quantised[start:stop] = _quantised(chunk.indptr, chunk.values)
     return QuantisedRows(rows.indptr, rows.indices, quantised, rows.n_features)
 
 
-def _units(indptr: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _quantised(indptr: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
     sizes = np.diff(indptr)
     sizes = sizes[sizes > 0]  # reduceat has no notion of an empty row
     starts = np.cumsum(sizes) - sizes
     if not sizes.size:
         return values
     largest = np.maximum.reduceat(np.abs(values), starts)
-    scaled = np.rint(values / np.repeat(largest, sizes) * _SCALED)
+    scaled = np.rint(values / np.repeat(largest, sizes) * MAGNITUDE_SCALE)
     squares = scaled.astype(np.int64) ** 2
-    high = np.add.reduceat(squares >> _LOW_BITS, starts)
-    low = np.add.reduceat(squares & ((1 << _LOW_BITS) - 1), starts)
-    high += low >> _LOW_BITS
-    low &= (1 << _LOW_BITS) - 1
+    high = np.add.reduceat(squares >> WORD_BITS, starts)
+    low = np.add.reduceat(squares & _LOW_WORD, starts)
+    high += low >> WORD_BITS
+    low &= _LOW_WORD
     # high * 2**24 is exact in float64, so the sum is N rounded once, like an int64 N converted.
-    norm = np.sqrt(high.astype(np.float64) * 2.0**_LOW_BITS + low)
-    return np.rint(scaled / np.repeat(norm, sizes) * 2.0**UNIT_BITS)
+    norm = np.sqrt(high.astype(np.float64) * 2.0**WORD_BITS + low)
+    return np.rint(scaled / np.repeat(norm, sizes) * QUANTISED_SCALE)
 
 
 def _row_chunks(indptr: NDArray[np.int64]) -> list[tuple[int, int]]:

@@ -19,13 +19,18 @@ class ValueRows(NamedTuple):
     values: NDArray[np.float64]
     n_features: int
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.indptr.shape[0]) - 1
+
 
 class QuantisedRows(NamedTuple):
     """Canonical sparse rows of unit length in fixed point (see ``quantise_rows``).
 
-    Row ``i`` has the features ``indices[indptr[i]:indptr[i + 1]]``, ascending and without
-    repeats, with the integers ``quantised`` (the unit row's value times 2**23).
-    A quantised value may be 0: it still belongs to the row's support.
+    Row ``i`` has the features ``indices[indptr[i]:indptr[i + 1]]``, ascending and without repeats,
+    and at the same positions of ``quantised`` their values times 2**23, rounded. A quantised value
+    of 0 still belongs to the row's support.
     """
 
     indptr: Array  # int64, (n_rows + 1,)

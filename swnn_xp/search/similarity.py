@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array_api_compat import array_namespace
 
-from swnn_xp.rows.quantise import DOT_SCALE
+from swnn_xp.rows.fixed_point import DOT_SCALE
 from swnn_xp.rows.records import Array
 
 
@@ -19,7 +19,7 @@ def similarity(
     Parameters
     ----------
     dots : float64 array
-        Dot products of quantised (exact integers).
+        Dot products of quantised rows (exact integers).
     overlaps, query_sizes, row_sizes : float64 arrays
         Shared features, features of the query, features of the row.
     beta : float

@@ -1,6 +1,7 @@
 """The S best rows of each query from a block of similarities, and merging two such lists.
 
-The tie rule: larger similarity first, then smaller row id. Only similarities above 0 count.
+Ties: larger similarity first, then the smaller row. Only similarities above 0 count. What is called
+an id here is the number of a row in whatever is searched; the model turns it into the user's id.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def top_rows(
     Returns
     -------
     Neighbours
-        Padded to ``n_neighbors`` places.
+        Padded to ``n_neighbors`` slots.
 
     Examples
     --------
@@ -86,7 +87,7 @@ def merge(first: Neighbours, second: Neighbours, n_neighbors: int) -> Neighbours
     xp = array_namespace(first.ids)
     ids = xp.concat([first.ids, second.ids], axis=1)
     sims = xp.concat([first.sims, second.sims], axis=1)
-    # Missing places have similarity 0, so they end up last whatever their id.
+    # Empty slots have similarity 0, so they end up last whatever their id.
     order = xp.argsort(ids, axis=1, stable=True)
     ids, sims = xp.take_along_axis(ids, order, axis=1), xp.take_along_axis(sims, order, axis=1)
     order = xp.argsort(-sims, axis=1, stable=True)[:, :n_neighbors]
@@ -100,11 +101,11 @@ def _chosen_ids(xp: Array, sims: Array, kept: int, kth_largest: Callable) -> Arr
     threshold = kth_largest(sims, kept)
     chosen = sims >= threshold
     if int(xp.sum(xp.astype(chosen, xp.int64))) > kept * sims.shape[0]:
-        # Several rows share the last place: the smaller ids get it.
+        # Several rows tie for the last slot: the smaller ids get it.
         above = sims > threshold
         tied = chosen & ~above
-        places = kept - xp.sum(xp.astype(above, xp.int64), axis=1, keepdims=True)
-        chosen = above | (tied & (xp.cumulative_sum(xp.astype(tied, xp.int64), axis=1) <= places))
+        slots = kept - xp.sum(xp.astype(above, xp.int64), axis=1, keepdims=True)
+        chosen = above | (tied & (xp.cumulative_sum(xp.astype(tied, xp.int64), axis=1) <= slots))
     return xp.reshape(xp.nonzero(chosen)[1], (sims.shape[0], kept))
 
 
@@ -113,9 +114,9 @@ def _kth_by_sorting(sims: Array, k: int) -> Array:
     return xp.sort(sims, axis=1)[:, sims.shape[1] - k, None]
 
 
-def missing(xp: Array, like: Array, n_queries: int, places: int) -> Neighbours:
-    """Places without a neighbour, where ``like`` is."""
-    shape, dev = (n_queries, places), device(like)
+def missing(xp: Array, like: Array, n_queries: int, slots: int) -> Neighbours:
+    """Slots without a neighbour, on the device of ``like``."""
+    shape, dev = (n_queries, slots), device(like)
     return Neighbours(
         xp.full(shape, -1, dtype=xp.int64, device=dev),
         xp.zeros(shape, dtype=like.dtype, device=dev),

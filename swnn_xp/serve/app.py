@@ -96,7 +96,7 @@ def _add_api(app: FastAPI, service: Service) -> None:
             waiting_or_running=pool.under_way,
             room=pool.room,
             model=loaded.number,
-            model_rows=loaded.clf.model_.n_alive,
+            model_rows=loaded.clf.n_samples_fit_,
         )
         return Response(text, media_type=_TEXT)
 

@@ -119,7 +119,7 @@ class Service:
         clf = loaded.clf
         return About(
             model=loaded.number,
-            rows=clf.model_.n_alive,
+            rows=clf.n_samples_fit_,
             features=clf.n_features_in_,
             labels=clf.n_labels_,
             n_neighbors=int(clf.n_neighbors),

@@ -12,7 +12,8 @@ from swnn_xp.store.errors import StoreError
 from swnn_xp.store.files import open_regular
 
 FORMAT = "swnn-store"
-VERSION = 1
+VERSION = 2
+"""Version 1 has other names for the arrays of an index: see `Index.version_1_names`."""
 FILE = "manifest.json"
 MAX_BYTES = 1 << 24
 
@@ -41,6 +42,7 @@ class Manifest(NamedTuple):
     meta: dict[str, Any]
     arrays: dict[str, Entry]
     names: dict[str, Entry]
+    format_version: int = VERSION
 
 
 def encode(manifest: Manifest) -> bytes:
@@ -92,7 +94,7 @@ def load(folder: Path) -> Manifest:
     if document.pop("sha256", None) != _checksum(document):
         raise StoreError(path, "was altered: its checksum does not match")
     try:
-        return _decode(document)
+        return _decode(document)._replace(format_version=version)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(path, f"is malformed: {error!r}") from None
 

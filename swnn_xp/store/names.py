@@ -68,6 +68,9 @@ class LazyNames(Mapping[str, list[str]]):
             self._loaded[key] = self._loaders[key]()
         return self._loaded[key]
 
+    def __reduce__(self) -> tuple[type, tuple[dict[str, list[str]]]]:
+        return dict, (dict(self),)  # decoded: a mapped file can't be pickled
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._loaders)
 

@@ -34,6 +34,8 @@ class StoredModel:
     """Of the library that wrote it."""
     n_names: dict[str, int]
     """Lengths of the lists of names."""
+    format_version: int
+    """Of the files."""
 
 
 def open_arrays(
@@ -132,7 +134,14 @@ def _open(folder: Path, manifest: Manifest, *, mmap: bool, verify: bool) -> Stor
         for name, entry in manifest.names.items()
     }
     counts = {name: entry.n_names for name, entry in manifest.names.items()}
-    return StoredModel(arrays, manifest.meta, LazyNames(loaders), manifest.library_version, counts)
+    return StoredModel(
+        arrays,
+        manifest.meta,
+        LazyNames(loaders),
+        manifest.library_version,
+        counts,
+        manifest.format_version,
+    )
 
 
 def _array(path: Path, file: BufferedReader, entry: Entry, *, mmap: bool) -> npt.NDArray[Any]:

@@ -145,17 +145,18 @@ class _Run:
 
     def _ask(self, clf: SWNNClassifier, start: int, stop: int) -> None:
         block = self._X[self.fold.test[start:stop]]
-        queries, index = clf._queries(block), clf.index_
+        model, options = clf._current_model(), clf._options()
+        queries = model.queries(block)
         for beta in sorted({setting.beta for setting in self._settings}):
             mine = [(i, s) for i, s in enumerate(self._settings) if s.beta == beta]
             largest = max(setting.n_neighbors for _, setting in mine)
             began = time.perf_counter()
-            ids, sims = clf.model_.search(queries, largest, beta)
+            ids, sims = model.search(queries, largest, beta, options)
             found = time.perf_counter()
             for i, (S, alpha, _) in mine:
                 first = Neighbours(ids[:, :S], sims[:, :S])
-                ranked = index.rank_found(first, clf.labels_, alpha, self._k)
-                self._labels[i, start:stop] = index.like(block, ranked.labels)[0]
+                ranked = model.rank_found(first, alpha, self._k, options)
+                self._labels[i, start:stop] = model.placement.as_input_kind(block, ranked.labels)[0]
             self.search_seconds += found - began
             self.vote_seconds += time.perf_counter() - found
 

@@ -1,7 +1,7 @@
 """Neighbours vote for their labels with weight ``Sim**alpha``; the best labels win. Array API only.
 
 Weights are integers (``round(w * 2**40)``), so that a label's score does not depend on the order
-in which its votes are added. The tie rule: larger score first, then smaller label id.
+in which its votes are added. Ties: larger score first, then the smaller label id.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from typing import NamedTuple
 from array_api_compat import array_namespace, device
 
 from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.rows.fixed_point import WEIGHT_SCALE
 from swnn_xp.rows.records import Array, LabelRows
 from swnn_xp.search.similarity import power
-
-WEIGHT_SCALE = 2.0**40
 
 
 class Votes(NamedTuple):
@@ -57,14 +56,14 @@ def vote(neighbours: Neighbours, labels: LabelRows, alpha: float) -> Votes:
 
 
 def vote_weights(neighbours: Neighbours, alpha: float) -> Array:
-    """Integer weight of each neighbour; 0 at missing places."""
+    """Integer weight of each neighbour; 0 in empty slots."""
     xp = array_namespace(neighbours.ids)
     weights = xp.astype(xp.round(power(neighbours.sims, alpha) * WEIGHT_SCALE), xp.int64)
     return xp.where(neighbours.ids >= 0, weights, xp.zeros_like(weights))
 
 
-def join_votes(parts: list[Votes]) -> Votes:
-    """Put the votes of successive runs of queries together.
+def join_votes(blocks: list[Votes]) -> Votes:
+    """Join the votes of successive blocks of queries.
 
     Examples
     --------
@@ -73,15 +72,15 @@ def join_votes(parts: list[Votes]) -> Votes:
     >>> join_votes([one, one]).indptr.tolist()
     [0, 1, 2]
     """
-    if len(parts) == 1:
-        return parts[0]
-    xp = array_namespace(parts[0].labels)
-    sizes = xp.concat([part.indptr[1:] - part.indptr[:-1] for part in parts])
+    if len(blocks) == 1:
+        return blocks[0]
+    xp = array_namespace(blocks[0].labels)
+    sizes = xp.concat([block.indptr[1:] - block.indptr[:-1] for block in blocks])
     return Votes(
         _from_zero(xp, sizes),
-        xp.concat([part.labels for part in parts]),
-        xp.concat([part.scores for part in parts]),
-        xp.concat([part.totals for part in parts]),
+        xp.concat([block.labels for block in blocks]),
+        xp.concat([block.scores for block in blocks]),
+        xp.concat([block.totals for block in blocks]),
     )
 
 
@@ -130,19 +129,19 @@ def rank(votes: Votes, k: int) -> Ranking:
     """
     xp = array_namespace(votes.labels)
     dev = device(votes.labels)
-    place = votes.indptr[:-1, None] + xp.arange(k, dtype=xp.int64, device=dev)[None, :]
-    filled = place < votes.indptr[1:, None]
+    slot = votes.indptr[:-1, None] + xp.arange(k, dtype=xp.int64, device=dev)[None, :]
+    filled = slot < votes.indptr[1:, None]
     if votes.labels.shape[0] == 0:
-        empty = xp.zeros(place.shape, dtype=xp.int64, device=dev)
+        empty = xp.zeros(slot.shape, dtype=xp.int64, device=dev)
         return Ranking(empty - 1, xp.astype(empty, xp.float64))
     sizes = votes.indptr[1:] - votes.indptr[:-1]
     at_query = xp.repeat(xp.arange(sizes.shape[0], dtype=xp.int64, device=dev), sizes)
     # Labels ascend within a query and both sorts are stable: ties go to the smaller label.
     order = xp.argsort(-votes.scores, stable=True)
     order = xp.take(order, xp.argsort(xp.take(at_query, order), stable=True))
-    picked = xp.take(order, xp.reshape(xp.where(filled, place, xp.zeros_like(place)), (-1,)))
-    labels = xp.reshape(xp.take(votes.labels, picked), place.shape)
-    scores = xp.reshape(xp.take(votes.scores, picked), place.shape)
+    picked = xp.take(order, xp.reshape(xp.where(filled, slot, xp.zeros_like(slot)), (-1,)))
+    labels = xp.reshape(xp.take(votes.labels, picked), slot.shape)
+    scores = xp.reshape(xp.take(votes.scores, picked), slot.shape)
     return Ranking(
         xp.where(filled, labels, -xp.ones_like(labels)),
         xp.astype(xp.where(filled, scores, xp.zeros_like(scores)), xp.float64) / WEIGHT_SCALE,

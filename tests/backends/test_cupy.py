@@ -24,7 +24,7 @@ WANTED = SWNNClassifier(5, backend="numpy").fit(X, Y).predict_topk(X)
 def test_every_kind_of_matrix(kind):
     brought = kind(cupy.asarray(X))
     clf = SWNNClassifier(5).fit(brought, cupy.asarray(Y))
-    assert clf.index_.backend == "cupy"
+    assert clf.backend_ == "cupy"
     labels, scores = clf.predict_topk(brought)
     assert isinstance(labels, cupy.ndarray)
     np.testing.assert_array_equal(labels.get(), WANTED.labels)
@@ -44,7 +44,7 @@ def test_sparse_results_and_mixed_callers():
 def test_repeated_entries_are_summed():
     parts = cupy.asarray([1.0, 2.0, 5.0]), cupy.asarray([1, 1, 0]), cupy.asarray([0, 2, 3])
     clf = SWNNClassifier(1).fit(cusp.csr_matrix(parts, shape=(2, 2)), np.eye(2))
-    assert clf.index_.rows().quantised.tolist() == [2**23, 2**23]
+    assert clf._model.rows().quantised.tolist() == [2**23, 2**23]
 
 
 def test_clear_errors():
@@ -60,9 +60,10 @@ def test_clear_errors():
 
 @pytest.mark.parametrize("kernels", [True, False])
 def test_less_memory_halves_the_block(monkeypatch, kernels):
-    from swnn_xp.backends.cupy_ import CupyIndex
+    from swnn_xp.backends import cupy_
 
-    search, sizes = CupyIndex._search_block, []
+    index_class = cupy_.CupyKernelIndex if kernels else cupy_.CupyProductIndex
+    search, sizes = index_class._search_block, []
 
     def tight(self, block, *args):
         sizes.append(block.n_rows)
@@ -70,9 +71,9 @@ def test_less_memory_halves_the_block(monkeypatch, kernels):
             raise cupy.cuda.memory.OutOfMemoryError(1, 1, 1)
         return search(self, block, *args)
 
-    monkeypatch.setattr(CupyIndex, "_search_block", tight)
+    monkeypatch.setattr(index_class, "_search_block", tight)
     if not kernels:
-        monkeypatch.setattr(CupyIndex, "_kernels_fit", lambda self, rows: False)
+        monkeypatch.setattr(cupy_, "kernels_fit", lambda rows: False)
     labels = SWNNClassifier(5, backend="cupy").fit(X, Y).predict_topk(X).labels
     np.testing.assert_array_equal(labels, WANTED.labels)
     assert sizes[:2] == ([8, 4] if kernels else [30, 15])
@@ -81,20 +82,24 @@ def test_less_memory_halves_the_block(monkeypatch, kernels):
 def test_a_full_device_takes_the_product_path(monkeypatch):
     from swnn_xp.backends import cupy_
 
-    assert SWNNClassifier(backend="cupy").fit(X, Y).index_._lists is not None
+    (index,) = SWNNClassifier(backend="cupy").fit(X, Y)._model.segments
+    assert isinstance(index, cupy_.CupyKernelIndex)
     monkeypatch.setattr(cupy_, "free_memory", lambda: 1000)
     clf = SWNNClassifier(5, backend="cupy").fit(X, Y)
-    assert clf.index_._lists is None
+    assert isinstance(clf._model.segments[0], cupy_.CupyProductIndex)
     np.testing.assert_array_equal(clf.predict_topk(X).labels, WANTED.labels)
 
 
 def test_the_kernels_keep_within_the_budget():
+    from swnn_xp.backends import Options
     from swnn_xp.backends._cuda_kernels import search_bytes
+    from swnn_xp.backends._device_index import Search
+    from swnn_xp.backends.cupy_ import CupyKernelIndex
 
     budget = 3 * search_bytes(len(X), 5)
-    index = SWNNClassifier(5, backend="cupy", memory_budget=budget).fit(X, Y).index_
-    assert index._lists is not None
-    assert index._block_size(5) == 3
+    (index,) = SWNNClassifier(backend="cupy").fit(X, Y)._model.segments
+    assert isinstance(index, CupyKernelIndex)
+    assert index._block_size(Search(5, 1.0, None, Options(memory_budget=budget))) == 3
 
 
 def test_the_pools_limit_counts():

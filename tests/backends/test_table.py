@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 from swnn_xp import SWNNClassifier
 from swnn_xp.backends import BACKENDS, resolve
 from swnn_xp.cli.main import main
-from swnn_xp.rows.input_kind import host_matrix, kind_of
+from swnn_xp.rows.input_kind import host_matrix, input_kind
 
 
 def test_auto_stays_on_the_cpu_for_host_data():
@@ -21,8 +22,100 @@ def test_auto_stays_on_the_cpu_for_host_data():
 
 def test_auto_looks_at_where_a_type_comes_from():
     stranger = type("ndarray", (), {"__module__": "cupy._core.core"})()
-    assert kind_of(stranger) == "cupy"
+    assert input_kind(stranger) == "cupy"
     assert resolve("auto", stranger).name == "cupy"
+
+
+def test_auto_keeps_other_namespaces():
+    xs = pytest.importorskip("array_api_strict")
+    X = xs.asarray(np.eye(3))
+    clf = SWNNClassifier(n_neighbors=1).fit(X, np.eye(3))
+    assert clf.backend_ == "array-api"
+    assert type(clf.kneighbors(X).ids) is type(X)
+    for name in ("numba", "numpy"):
+        with pytest.raises(ValueError, match=f"backend '{name}' takes NumPy and SciPy; backend='a"):
+            SWNNClassifier(backend=name).fit(X, np.eye(3))
+    with pytest.raises(ValueError, match="backend 'numba' takes NumPy and SciPy"):
+        SWNNClassifier().fit(np.eye(3), np.eye(3)).kneighbors(X)
+
+
+class NarrowNamespace:
+    """NumPy as JAX is by default: what is to be 64 bits wide comes out with 32, and a warning."""
+
+    __name__ = "narrow"
+
+    def __init__(self, narrow):
+        self._narrow = narrow
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    def asarray(self, values, dtype=None, device=None):
+        if dtype is self._narrow:
+            warnings.warn("truncated to 32 bits", stacklevel=2)
+            dtype = {np.float64: np.float32, np.int64: np.int32}[dtype]
+        return np.asarray(values, dtype=dtype)
+
+
+class NarrowArray:
+    """A matrix of that namespace."""
+
+    ndim, shape, device = 2, (2, 2), "cpu"
+
+    def __init__(self, narrow):
+        self._namespace = NarrowNamespace(narrow)
+
+    def __array_namespace__(self, api_version=None):
+        return self._namespace
+
+    def __array__(self, *args, **kwargs):
+        raise AssertionError("copied to the host in secret")
+
+
+@pytest.mark.parametrize("narrow", [np.float64, np.int64])
+@pytest.mark.parametrize("backend", ["auto", "array-api"])
+def test_a_namespace_without_64_bits_is_refused(backend, narrow):
+    message = f"narrow has no {narrow.__name__} on device cpu, which exact sums need"
+    with pytest.raises(ValueError, match=message) as caught:
+        SWNNClassifier(backend=backend).fit(NarrowArray(narrow), np.eye(2))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_device_without_64_bits_is_refused():
+    xs = pytest.importorskip("array_api_strict")
+    X = xs.asarray(np.eye(3))
+    clf = SWNNClassifier().fit(X, np.eye(3)).set_params(device="nowhere")
+    with pytest.raises(ValueError, match="array_api_strict has no float64 on device nowhere"):
+        clf.kneighbors(X)
+
+
+def test_the_portable_backend_moves_between_devices():
+    xs = pytest.importorskip("array_api_strict")
+    first, second = (xs.asarray(np.eye(3), device=xs.Device(f"device{i}")) for i in (1, 2))
+    clf = SWNNClassifier(n_neighbors=1).fit(first, np.eye(3)).set_params(device=second.device)
+    assert clf.kneighbors(second).ids.device == second.device
+    with pytest.raises(ValueError, match="X is on device"):
+        clf.kneighbors(first)
+
+
+def test_auto_takes_numpy_where_numba_can_not_be_used(monkeypatch):
+    from swnn_xp import backends
+    from swnn_xp.backends.numba_ import NumbaIndex
+
+    monkeypatch.setattr(NumbaIndex, "unusable", lambda: "can't compile here")
+    backends._warn_once.cache_clear()
+    with pytest.warns(RuntimeWarning, match="backend 'numba' can't compile here; using 'numpy'"):
+        clf = SWNNClassifier().fit(np.eye(2), np.eye(2))
+    assert clf.backend_ == "numpy"
+    SWNNClassifier().fit(np.eye(2), np.eye(2))  # one warning is enough
+    with pytest.raises(ImportError, match="backend 'numba' can't compile here"):
+        SWNNClassifier(backend="numba").fit(np.eye(2), np.eye(2))
+    backends._warn_once.cache_clear()
+
+
+def test_a_broken_library_is_a_reason_and_no_crash(monkeypatch):
+    monkeypatch.setitem(sys.modules, "swnn_xp.backends.numba_", None)
+    assert "can't be imported" in BACKENDS["numba"].missing()
 
 
 def test_nothing_is_imported_that_is_not_needed():

@@ -39,8 +39,8 @@ def test_repeats_of_a_coo_tensor_are_summed():
     at, values = torch.tensor([[0, 0, 1], [1, 1, 0]]), torch.tensor([1.0, 2.0, 5.0])
     twice = torch.sparse_coo_tensor(at, values, size=(2, 2))
     clf = SWNNClassifier(1).fit(twice, np.eye(2))
-    assert clf.index_.backend == "torch"
-    assert clf.index_.rows().quantised.tolist() == [2**23, 2**23]
+    assert clf.backend_ == "torch"
+    assert clf._model.rows().quantised.tolist() == [2**23, 2**23]
 
 
 def test_explanations_and_mixed_callers():

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier
 from swnn_xp.backends import BACKENDS
-from swnn_xp.rows.input_kind import host_matrix, kind_of
+from swnn_xp.rows.input_kind import host_matrix, input_kind
 
 
 class Subject(NamedTuple):
@@ -82,7 +82,7 @@ class NativeClassifier(SWNNClassifier):
 
     def bring(self, X: Any) -> Any:
         kind = self.subject.kind
-        if kind == "numpy" or kind_of(X) == kind:
+        if kind == "numpy" or input_kind(X) == kind:
             return X
         X = X if sp.issparse(X) else np.asarray(X, dtype=np.float64)
         if sp.issparse(X) and self.subject.backend == "array-api":
@@ -117,18 +117,18 @@ class NativeClassifier(SWNNClassifier):
 
     def checked(self, X: Any, result: Any) -> Any:
         for array in result:
-            assert kind_of(array) == self.subject.kind
+            assert input_kind(array) == self.subject.kind
             assert device_of(array) == device_of(X)
         return type(result)(*map(host_matrix, result))
 
     def checked_matrix(self, X: Any, matrix: Any) -> sp.csr_array:
         kind = "scipy" if self.subject.kind == "numpy" else self.subject.kind
-        assert kind_of(matrix) == kind
+        assert input_kind(matrix) == kind
         assert device_of(matrix) == device_of(X)
         return sp.csr_array(host_matrix(matrix))
 
 
 def device_of(X: Any) -> Any:
-    if kind_of(X) in ("numpy", "scipy"):
+    if input_kind(X) in ("numpy", "scipy"):
         return "host"
     return X.data.device if hasattr(X, "indptr") else X.device

@@ -50,7 +50,7 @@ def test_any_sequence_equals_a_fresh_fit(classifier, seed, steps, S):
 
 
 def check_equal(clf, classifier, X, Y, alive, Q, S):
-    assert clf.model_.n_alive == len(alive)
+    assert clf.n_samples_fit_ == len(alive)
     if not alive:
         assert (clf.kneighbors(Q).ids == -1).all()
         return
@@ -132,7 +132,7 @@ def test_readers_always_see_one_state(classifier):
     for state in range(1, n_states + 1):
         row = [0] * (n_states + 1)
         row[state] = 1
-        first = clf.model_.next_id
+        first = clf._model.next_id
         clf.partial_fit(np.tile(x, (state + 1, 1)), [row] * (state + 1))
         clf.remove(before)
         before = list(range(first, first + state + 1))
@@ -146,3 +146,13 @@ def test_readers_always_see_one_state(classifier):
         both = second >= 0  # between append and remove, two labels are there
         assert score == best + 1
         assert not both or second == best - 1
+
+
+def test_labels_are_placed_once_for_many_removals(classifier):
+    """Marks change, labels do not: they stay where they are."""
+    clf = classifier(n_neighbors=2).fit(np.eye(5), np.eye(5))
+    clf.predict_topk(np.eye(5))
+    placed = clf._model._placed_labels
+    for row in range(3):
+        clf.remove([row]).predict_topk(np.eye(5))
+        assert clf._model._placed_labels is placed

@@ -40,7 +40,7 @@ def test_other_backends_open_it(classifier, tmp_path):
     for name in ("numpy", "numba"):
         assert BACKENDS[name].missing() is None
         other = SWNNClassifier.load(tmp_path / "model", backend=name)
-        assert other.index_.backend == name
+        assert other.backend_ == name
         check_same(clf, other)
 
 
@@ -51,7 +51,7 @@ def test_live_changes_are_saved(classifier, tmp_path):
     again = SWNNClassifier.load(tmp_path / "model")
     check_same(clf, again)
     again.partial_fit(X[:1], Y[:1])
-    assert again.model_.next_id == 121
+    assert again._model.next_id == 121
     again.save(tmp_path / "model")  # over the folder it is mapped from
     check_same(again, SWNNClassifier.load(tmp_path / "model"))
 

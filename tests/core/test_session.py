@@ -1,6 +1,7 @@
 """Sessions give what the classifier gives, one row at a time."""
 
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -50,6 +51,23 @@ def test_follows_the_model():
     check_same(session, clf)
 
 
+def test_ids_are_not_copied_for_each_answer():
+    """After rows were removed, ids differ from positions; looking one up needs no copy of all."""
+    n = 200_000
+    many = sp.csr_array((np.ones(n), np.arange(n) % 50, np.arange(n + 1)), shape=(n, 50))
+    labels = sp.csr_array((np.ones(n), np.arange(n) % 3, np.arange(n + 1)), shape=(n, 3))
+    clf = SWNNClassifier(5).fit(many, labels).remove([0, 1, 2]).compact()
+    session = clf.session()
+    assert session.kneighbors_one([0], [1.0]).ids.tolist() == [50, 100, 150, 200, 250]
+    tracemalloc.start()
+    try:
+        session.kneighbors_one([7], [1.0])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < n, "the ids of all rows take 8 n bytes"
+
+
 def test_sessions_in_threads():
     clf = SWNNClassifier(20).fit(X, Y)
     expected = clf.predict_topk(Q, 5)
@@ -96,9 +114,9 @@ def test_a_budget_tells_what_it_left_open():
         for i in range(Q.shape[0]):
             ids, sims = session.kneighbors_one(Q[[i]].indices, Q[[i]].data)
             missing = set(exact.ids[i].tolist()) - set(ids.tolist())
-            assert len(missing) <= session.might
+            assert len(missing) <= session.n_unresolved
             assert np.all(sims <= exact.sims[i])
-    assert session.might == 0, "the budget covers all rows"
+    assert session.n_unresolved == 0, "the budget covers all rows"
     found = [
         [len(set(clf.session(budget=b).kneighbors_one(Q[[i]].indices, Q[[i]].data).ids.tolist())
              & set(exact.ids[i].tolist())) for i in range(Q.shape[0])]

@@ -35,7 +35,7 @@ def save_or_keep(clf: SWNNClassifier, path: Path, before: int) -> bool:
     else:
         saved = True
     clf = SWNNClassifier.load(path, verify=True)
-    assert saved or clf.model_.n_alive == before, (clf.model_.n_alive, before)
+    assert saved or clf.n_samples_fit_ == before, (clf.n_samples_fit_, before)
     assert len(os.listdir(path)) == 2, os.listdir(path)
     return saved
 

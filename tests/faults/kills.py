@@ -46,11 +46,11 @@ class Models:
     def work(self, tell) -> None:
         while True:
             clf = SWNNClassifier.load(self.path)
-            state = clf.model_.next_id
+            state = clf._model.next_id
             if self.what != "save":
                 at = state % 400
                 clf.partial_fit(X[[at]], Y[[at]], row_names=[f"row {state}"])
-                clf.remove(int(clf.model_.row_ids[0]) if clf.model_.row_ids is not None else 0)
+                clf.remove(int(clf._model.row_ids[0]) if clf._model.row_ids is not None else 0)
             else:  # a fresh model each time
                 n = 200 + (state - 199) % 200
                 names = [f"row {i}" for i in range(n)]
@@ -58,16 +58,16 @@ class Models:
             if self.what == "compact":
                 clf.compact()
             clf.save(self.path)
-            tell(clf.model_.next_id)
+            tell(clf._model.next_id)
 
     def check(self) -> None:
         clf = SWNNClassifier.load(self.path, verify=True)
-        state = clf.model_.next_id
+        state = clf._model.next_id
         following = 200 + (self.told - 199) % 200 if self.what == "save" else self.told + 1
         assert state in (self.told, following), (state, self.told)
         assert clf.row_names_ == [f"row {i}" for i in range(state)]
         alive = state if self.what == "save" else 200
-        assert clf.model_.n_alive == alive
+        assert clf.n_samples_fit_ == alive
         rows = X[np.arange(state - alive, state) % 400]
         ids, sims = clf.kneighbors(rows, n_neighbors=alive)
         fresh = SWNNClassifier().fit(rows, np.zeros((alive, 1))).kneighbors(rows, alive)

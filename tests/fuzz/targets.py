@@ -78,7 +78,7 @@ def use(path: Path) -> None:
         clf.explain(X[:1], 0)
         clf.partial_fit(X[:1], Y[:1]).compact()
         assert clf.label_names_ is None or len(clf.label_names_) == clf.n_labels_
-        clf.model_.check()
+        clf._model.check()
 
 
 @contextlib.contextmanager

@@ -99,15 +99,15 @@ def answers(case: Round, backend: str) -> dict[str, Any]:
 def by_kernel(case: Round, method: str) -> dict[str, Any]:
     """The same by one kernel, on an index whose rows are split at random."""
     clf = classifier(case, "numba").compact()
-    rows = clf.index_.rows()
-    rows = swnn_kernels.Rows(*rows)
+    model = clf._model
+    rows = swnn_kernels.Rows(*model.rows())
     index = swnn_kernels.HybridIndex.build(rows, frequent=case.frequent, fewest=1)
-    query = swnn_kernels.Rows(*clf.index_.queries(case.Q))
+    query = swnn_kernels.Rows(*model.queries(case.Q))
     settings = swnn_kernels.Settings(*case.params.values())
     found = swnn_kernels.search(index, query, settings.n_neighbors, settings.beta, method=method)
-    labels = swnn_kernels.Labels.prepare(*clf.labels_[:2])
+    labels = swnn_kernels.Labels.prepare(*model.labels[:2])
     labels = swnn_kernels.rank(index, labels, query, settings, case.k, method=method)
-    ids = np.arange(index.n_rows) if clf.model_.row_ids is None else clf.model_.row_ids
+    ids = np.arange(index.n_rows) if model.row_ids is None else model.row_ids
     return {"neighbours": (np.append(ids, -1)[found[0]], found[1]), "labels": labels}
 
 

@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier
+from swnn_xp.backends.numba_ import NumbaIndex
 from swnn_xp.store import open_arrays, opening, save_arrays
 
 PAGE = mmap.PAGESIZE
@@ -57,8 +58,7 @@ def models(folder):
         backend = "numba" if kind == "long" else kind
         clf = SWNNClassifier(n_neighbors=7, backend=backend).fit(X[:n], Y[:n], **names)
         clf.remove([3, 80]).save(folder / kind)
-    index = SWNNClassifier.load(folder / "numba").index_.inverted
-    stored = index.stored
+    stored = SWNNClassifier.load(folder / "numba")._model.segments[0].kernel_index.stored
     assert min(stored.frequent_features.size, stored.list_rows.size) > 0
     rare = sp.csr_array((np.diff(stored.list_indptr) > 0).astype(float)[None, :])
     return sp.csr_array(sp.vstack([X[:3], X[:2] * rare]))
@@ -109,8 +109,8 @@ def used(path, Q, **options):
         lambda clf: clf.predict_proba(Q).toarray(),
         lambda clf: clf.kneighbors(Q, n_neighbors=700),  # by the reference kernel
         lambda clf: clf.explain(Q[[0]], 3),
-        lambda clf: clf.index_.backend == "numba" and clf.session().predict_one([0, 9], [1.0, 2.0]),
-        lambda clf: clf.index_.backend == "numba" and within_budget(clf, Q),
+        lambda clf: clf.backend_ == "numba" and clf.session().predict_one([0, 9], [1.0, 2.0]),
+        lambda clf: clf.backend_ == "numba" and within_budget(clf, Q),
         lambda clf: clf.partial_fit(Q, np.eye(5, 12)).predict_topk(Q, 3),
         lambda clf: clf.remove([0]).compact().predict_topk(Q, 3),
     ]

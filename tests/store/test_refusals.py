@@ -90,11 +90,11 @@ def test_a_missing_data_folder(model):
 
 
 def test_a_newer_version(model):
-    rewrite(model, lambda d: d.update(format_version=2, library_version="9.9", new="thing"))
-    assert "has format version 2, written by swnn_xp 9.9; this one reads up to 1" in str(
+    rewrite(model, lambda d: d.update(format_version=3, library_version="9.9", new="thing"))
+    assert "has format version 3, written by swnn_xp 9.9; this one reads up to 2" in str(
         refused(model)
     )
-    with pytest.raises(StoreError, match="has format version 2"):
+    with pytest.raises(StoreError, match="has format version 3"):
         save_arrays(model, {}, {})
 
 

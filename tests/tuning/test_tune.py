@@ -61,9 +61,9 @@ def test_neighbours_are_found_once_per_beta_for_the_largest_S(data, monkeypatch)
     calls = []
     search = Model.search
 
-    def counted(self, queries, n_neighbors, beta):
+    def counted(self, queries, n_neighbors, beta, options):
         calls.append((queries.n_rows, n_neighbors, beta))
-        return search(self, queries, n_neighbors, beta)
+        return search(self, queries, n_neighbors, beta, options)
 
     monkeypatch.setattr(Model, "search", counted)
     tune(*data, grid="paper", holdout=100)

@@ -1,0 +1,317 @@
+"""What all estimators over nearest neighbours share: a model that is fitted, changed, asked, saved.
+
+A subclass adds the parameters (its constructor), the name under which it is saved, and what it
+predicts from the neighbours.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swnn_xp._checks import (
+    check_count,
+    check_exponent,
+    check_names,
+    check_threads,
+    check_width,
+)
+from swnn_xp._estimator import Estimator, NotFittedError
+from swnn_xp.backends import Options, Placement, Settings, get_backend, resolve
+from swnn_xp.model.changes import append, compact, moved, new_model, remove
+from swnn_xp.model.files import open_model, save_model
+from swnn_xp.model.model import Model
+from swnn_xp.model.names import known_names, label_id, more_row_names
+from swnn_xp.results import Neighbours
+from swnn_xp.rows.canonical import label_rows
+from swnn_xp.rows.input_kind import host_matrix
+from swnn_xp.rows.records import LabelRows, QuantisedRows
+from swnn_xp.store import StoreError
+
+if TYPE_CHECKING:
+    from swnn_xp.model.session import Session
+
+# A query that moves the model to another device must not undo the change of another thread.
+_swapping = threading.Lock()
+
+
+class NeighbourEstimator(Estimator):
+    """Fit, change, search and save training rows."""
+
+    saved_as: ClassVar[str]
+    """What the manifest of a saved model calls the estimator."""
+
+    n_neighbors: int
+    alpha: float
+    beta: float
+    backend: str
+    memory_budget: int
+    n_jobs: int
+    device: Any
+    _model: Model
+
+    def fit(
+        self,
+        X: Any,
+        Y: Any,
+        *,
+        feature_names: list[str] | None = None,
+        label_names: list[str] | None = None,
+        row_names: list[str] | None = None,
+    ) -> Self:
+        """Index the training rows.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix (n_rows, n_features)
+        Y : sparse or dense 0/1 matrix (n_rows, n_labels)
+        feature_names, label_names, row_names : list of str, optional
+            Names for people, used by `explain` and the command line.
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        backend = resolve(self.backend, X)
+        index_class = backend.load()
+        placement = index_class.placement.find(backend.name, self.device, X)
+        rows, labels = _training_rows(placement, X, Y)
+        names = known_names(
+            feature_names=check_names(feature_names, rows.n_features, "feature_names"),
+            label_names=check_names(label_names, labels.n_labels, "label_names"),
+            row_names=check_names(row_names, rows.n_rows, "row_names"),
+        )
+        self._set_model(new_model(index_class, placement, rows, labels, names))
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        Y: Any,
+        *,
+        label_names: list[str] | None = None,
+        row_names: list[str] | None = None,
+    ) -> Self:
+        """Append training rows; the next query finds them.
+
+        Parameters
+        ----------
+        X : matrix (n_new, n_features)
+            At most as many features as at `fit`.
+        Y : matrix (n_new, n_labels)
+            It may be wider than before: the new columns are new labels.
+        label_names : list of str, optional
+            Names of all labels, if the model has names and Y brings new labels.
+        row_names : list of str, optional
+            Names of the new rows.
+
+        Returns
+        -------
+        self
+            The new rows have the ids that follow the largest one given so far.
+        """
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, Y, label_names=label_names, row_names=row_names)
+        model = self._current_model()
+        rows, labels = _training_rows(model.placement, X, Y)
+        check_width(rows.n_features, model.n_features)
+        rows = rows._replace(n_features=model.n_features)
+        old, width = model.names, max(model.labels.n_labels, labels.n_labels)
+        if "label_names" in old and width > model.labels.n_labels and label_names is None:
+            raise ValueError(f"Y brings new labels: label_names must name all {width}")
+        added = check_names(row_names, rows.n_rows, "row_names")
+        names = known_names(
+            feature_names=old.get("feature_names"),
+            label_names=check_names(label_names, width, "label_names") or old.get("label_names"),
+            row_names=more_row_names(old.get("row_names"), model.next_id, added, rows.n_rows),
+        )
+        self._set_model(append(model, rows, labels, names))
+        return self
+
+    def remove(self, ids: Any) -> Self:
+        """Remove training rows by id; the ids of the others stay, and none is given twice."""
+        self._set_model(remove(self._fitted_model(), ids))
+        return self
+
+    def compact(self) -> Self:
+        """Index the remaining rows again as one segment: as fast and small as after `fit`."""
+        self._set_model(compact(self._current_model()))
+        return self
+
+    def kneighbors(self, X: Any, n_neighbors: int | None = None) -> Neighbours:
+        """Find the most similar training rows.
+
+        Returns
+        -------
+        Neighbours
+            ``ids`` and ``sims``, each (n_queries, n_neighbors), best first; slots without a
+            neighbour hold id -1 and similarity 0.
+        """
+        model = self._current_model()
+        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
+        check_count(wanted, "n_neighbors")
+        found = model.search(model.queries(X), int(wanted), float(self.beta), self._options())
+        return Neighbours(*model.placement.as_input_kind(X, *model.with_ids(found)))
+
+    def session(self, *, budget: int | None = None) -> Session:
+        """Open a session for real-time answers, one row at a time, on one thread each.
+
+        Parameters
+        ----------
+        budget : int, optional
+            Compare at most this many training rows in full for a query: faster, but not exact.
+            The session's ``n_unresolved`` says how many rows were left open.
+
+        Examples
+        --------
+        >>> from swnn_xp import SWNNClassifier
+        >>> clf = SWNNClassifier().fit([[1, 0], [0, 1]], [[1, 0], [0, 1]])
+        >>> labels, scores = clf.session().predict_one([0], [2.0], k=1)
+        >>> labels.tolist()
+        [0]
+        """
+        if (backend := self._current_model().backend) != "numba":
+            raise ValueError(f"a session needs the backend 'numba', not '{backend}'")
+        from swnn_xp.model.session import Session
+
+        return Session(lambda: self._model, self._settings(), budget=budget)
+
+    def label_id(self, label: int | str) -> int:
+        """Turn a label's name or id into its id, or say that there is no such label."""
+        return label_id(label, self.label_names_, self.n_labels_)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a folder (arrays and a manifest, no pickle)."""
+        model = self._fitted_model()
+        self._check_params()
+        save_model(path, self.saved_as, model, self._settings())
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, mmap: bool = True, verify: bool = False, **params: Any
+    ) -> Self:
+        """Open a model that `save` wrote.
+
+        Parameters
+        ----------
+        path : path of the folder
+        mmap : bool
+            Map the arrays into memory instead of reading them.
+        verify : bool
+            Check every array against its checksum, and every number in it, first.
+        **params
+            Parameters that replace the saved ones, such as ``n_neighbors`` or ``backend``.
+        """
+        cls._check_known(params)
+        saved = open_model(path, cls.saved_as, mmap=mmap, verify=verify)
+        try:
+            loaded = cls(**(saved.params | params))
+        except TypeError as error:
+            raise StoreError(path, f"manifest.json lacks or garbles params: {error}") from error
+        loaded._check_params()
+        loaded._model = saved.model(loaded.backend, loaded.device, check=verify)
+        return loaded
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features of the training rows."""
+        return self._fitted_model().n_features
+
+    @property
+    def n_labels_(self) -> int:
+        """Number of labels."""
+        return self._fitted_model().labels.n_labels
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """Number of training rows that count: appended ones do, removed ones do not."""
+        return self._fitted_model().n_rows
+
+    @property
+    def backend_(self) -> str:
+        """Name of the backend that the model is on: what ``"auto"`` has become."""
+        return self._fitted_model().backend
+
+    @property
+    def label_counts_(self) -> NDArray[np.int64]:
+        """Number of training rows of each label, removed ones not counted."""
+        return self._fitted_model().label_counts.copy()
+
+    @property
+    def feature_names_(self) -> list[str] | None:
+        """Names of the features, if given to `fit`."""
+        return self._fitted_model().names.get("feature_names")
+
+    @property
+    def label_names_(self) -> list[str] | None:
+        """Names of the labels, if given."""
+        return self._fitted_model().names.get("label_names")
+
+    @property
+    def row_names_(self) -> list[str] | None:
+        """Names of the training rows by id, if given."""
+        return self._fitted_model().names.get("row_names")
+
+    @classmethod
+    def _of_rows(cls, rows: QuantisedRows, labels: LabelRows, **params: Any) -> Self:
+        """Estimator over rows on the host that are canonical already."""
+        made = cls(**params)
+        made._check_params()
+        backend = resolve(made.backend, rows.quantised)
+        index_class = backend.load()
+        placement = index_class.placement.find(backend.name, made.device)
+        made._model = new_model(index_class, placement, rows, labels)
+        return made
+
+    def _settings(self) -> Settings:
+        return Settings(int(self.n_neighbors), float(self.alpha), float(self.beta))
+
+    def _options(self) -> Options:
+        return Options(int(self.memory_budget), check_threads(self.n_jobs))
+
+    def _check_params(self) -> None:
+        check_count(self.n_neighbors, "n_neighbors")
+        check_exponent(self.alpha, "alpha")
+        check_exponent(self.beta, "beta")
+        check_count(self.memory_budget, "memory_budget")
+        check_threads(self.n_jobs)
+        if self.backend != "auto":
+            get_backend(self.backend)
+
+    def _fitted_model(self) -> Model:
+        if not self.__sklearn_is_fitted__():
+            name = type(self).__name__
+            raise NotFittedError(f"this {name} is not fitted yet; call fit(X, Y) first")
+        return self._model
+
+    def _current_model(self) -> Model:
+        """Return the model where the parameters want it; every query starts here.
+
+        Use one model from start to end of a call: another thread may replace the estimator's.
+        """
+        model = self._fitted_model()
+        self._check_params()
+        here = moved(model, self.backend, self.device)
+        if here is not model:
+            with _swapping:
+                if self._model is model:
+                    self._model = here
+        return here
+
+    def _set_model(self, model: Model) -> None:
+        with _swapping:
+            self._model = model
+
+
+def _training_rows(placement: Placement, X: Any, Y: Any) -> tuple[QuantisedRows, LabelRows]:
+    rows, labels = placement.prepare(X, "X"), label_rows(host_matrix(Y), "Y")
+    if rows.n_rows != labels.n_rows:
+        raise ValueError(f"X has {rows.n_rows} rows but Y has {labels.n_rows}")
+    if rows.n_rows == 0:
+        raise ValueError("X has no rows: there is nothing to learn from")
+    return rows, labels

@@ -1,0 +1,164 @@
+"""An index whose rows live on some device: what the portable, torch and CuPy backends share.
+
+Queries go in blocks, training rows in shards; a block and a shard give two matrices, the dot
+products and the overlaps, and the rest is the array API. Everything stays on the device: only a
+scalar now and then is copied to the host, and results for a caller who came from the host.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
+
+from array_api_compat import array_namespace
+
+from swnn_xp.backends._device_placement import DevicePlacement
+from swnn_xp.backends._index import Index
+from swnn_xp.backends.settings import DEFAULT_OPTIONS, Options
+from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.rows.records import Array, QuantisedRows
+from swnn_xp.rows.slicing import row_sizes, slice_rows
+from swnn_xp.search.similarity import similarity
+from swnn_xp.search.top_rows import merge, missing, shifted, top_rows
+from swnn_xp.vote.blocks import join_rankings
+from swnn_xp.vote.votes import Votes, join_votes
+
+
+class Search(NamedTuple):
+    """What one search looks for, and within which limits."""
+
+    n_neighbors: int
+    beta: float
+    removed: Array | None
+    options: Options
+
+
+class DeviceIndex(Index):
+    """Training rows on a device; a subclass searches a block of queries."""
+
+    placement: ClassVar[type[DevicePlacement]]
+
+    def __init__(self, rows: QuantisedRows, placement: DevicePlacement) -> None:
+        self._placement = placement
+        self._shape = rows.n_rows, rows.n_features
+        with placement.current():
+            sizes = row_sizes(rows)
+            xp = array_namespace(sizes)
+            self._row_sizes = xp.astype(sizes, xp.float64)
+
+    @abstractmethod
+    def _device_rows(self) -> QuantisedRows:
+        """Return the rows, still on the device."""
+
+    @abstractmethod
+    def _block_size(self, search: Search) -> int:
+        """Number of queries whose temporaries fit the memory."""
+
+    @abstractmethod
+    def _search_block(self, block: QuantisedRows, search: Search) -> Neighbours:
+        """Find the best rows of a block of queries."""
+
+    def _kth_largest(self, sims: Array, k: int) -> Array:
+        """Each row's k-th largest value, shape (rows, 1)."""
+        return self.xp.sort(sims, axis=1)[:, sims.shape[1] - k, None]
+
+    @classmethod
+    def build(cls, rows: QuantisedRows, placement: Any) -> Self:
+        """Prepare an index over rows on the host or on the device."""
+        return cls(placement.rows(rows), placement)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the host: device arrays can't all be pickled, nor can what is derived from them.
+        return type(self).build, (self.rows(), self._placement)
+
+    @property
+    def xp(self) -> Any:
+        """Namespace of the arrays."""
+        return array_namespace(self._row_sizes)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self._shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self._shape[1]
+
+    def rows(self) -> QuantisedRows:
+        """Copy the rows to the host."""
+        with self._placement.current():
+            return self._placement.host_rows(self._device_rows())
+
+    def search(
+        self,
+        queries: QuantisedRows,
+        n_neighbors: int,
+        beta: float,
+        removed: Array | None = None,
+        options: Options = DEFAULT_OPTIONS,
+    ) -> Neighbours:
+        """Find the best rows of each query, never one that is marked as removed."""
+        search = Search(n_neighbors, beta, removed, options)
+
+        def find(start: int, stop: int) -> Neighbours:
+            return self._search_block(slice_rows(queries, start, stop), search)
+
+        with self._placement.current():
+            if queries.n_rows == 0 or self.n_rows == 0:
+                return missing(self.xp, self._row_sizes, queries.n_rows, n_neighbors)
+            blocks = self._placement.in_blocks(queries.n_rows, self._block_size(search), find)
+            ids, sims = (self.xp.concat(arrays) for arrays in zip(*blocks, strict=True))
+            return Neighbours(ids, sims)
+
+    def rank_found(
+        self, found: Neighbours, labels: Any, alpha: float, k: int, options: Options
+    ) -> Ranking:
+        """Let neighbours vote that were found before: the best labels of each query."""
+
+        def best(start: int, stop: int) -> Ranking:
+            return Index.rank_found(self, _queries(found, start, stop), labels, alpha, k, options)
+
+        n_queries = int(found.ids.shape[0])
+        with self._placement.current():
+            return join_rankings(self._placement.in_blocks(n_queries, n_queries, best))
+
+    def vote_found(self, found: Neighbours, labels: Any, alpha: float, options: Options) -> Votes:
+        """Let neighbours vote that were found before: every label with a vote."""
+
+        def count(start: int, stop: int) -> Votes:
+            return Index.vote_found(self, _queries(found, start, stop), labels, alpha, options)
+
+        n_queries = int(found.ids.shape[0])
+        with self._placement.current():
+            return join_votes(self._placement.in_blocks(n_queries, n_queries, count))
+
+    def _best_of_shards(
+        self,
+        shards: Sequence[Any],
+        products: Callable[[Any], tuple[Array, Array]],
+        query_sizes: Array,
+        search: Search,
+    ) -> Neighbours:
+        """Search shard after shard (each has ``first`` and ``last``) and merge what is found.
+
+        ``products(shard)`` gives dot products and overlaps, both (queries, rows).
+        """
+        xp = self.xp
+        found = missing(xp, self._row_sizes, int(query_sizes.shape[0]), search.n_neighbors)
+        for shard in shards:
+            dots, overlaps = products(shard)
+            sizes = self._row_sizes[None, shard.first : shard.last]
+            sims = similarity(dots, overlaps, query_sizes[:, None], sizes, search.beta)
+            if search.removed is not None:
+                removed = search.removed[None, shard.first : shard.last]
+                sims = xp.where(removed, xp.zeros_like(sims), sims)
+            best = top_rows(sims, search.n_neighbors, self._kth_largest)
+            found = merge(found, shifted(best, shard.first), search.n_neighbors)
+        return found
+
+
+def _queries(found: Neighbours, start: int, stop: int) -> Neighbours:
+    return Neighbours(found.ids[start:stop, :], found.sims[start:stop, :])

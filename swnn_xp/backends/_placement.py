@@ -1,0 +1,71 @@
+"""Where the arrays of a model live, and how data gets there and back: here, the host."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from swnn_xp.rows.canonical import canonical_rows, to_csr
+from swnn_xp.rows.input_kind import input_kind, is_host
+from swnn_xp.rows.quantise import quantise_rows
+from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
+
+
+class Placement:
+    """The host's memory; `DevicePlacement` is the base of all others.
+
+    Parameters
+    ----------
+    backend : str
+        Name of the backend, for messages.
+    device : optional
+        What the user calls the device.
+    """
+
+    def __init__(self, backend: str, device: Any = None) -> None:
+        if device not in (None, "cpu"):
+            raise ValueError(f"backend {backend!r} runs on the CPU, not on device {device!r}")
+        self.backend = backend
+        self.device = None
+
+    @classmethod
+    def find(cls, backend: str, device: Any = None, X: Any = None) -> Self:
+        """Choose a placement: the device that the user names, else the one X is on."""
+        return cls(backend, device)
+
+    def moved(self, device: Any) -> Self:
+        """Placement on the device that the user names; itself if it is there already."""
+        type(self)(self.backend, device)
+        return self
+
+    def prepare(self, X: Any, name: str = "X") -> QuantisedRows:
+        """Turn a matrix into canonical unit rows that are placed here."""
+        if not is_host(X):
+            kind = input_kind(X)
+            what = f"a {kind} array" if kind != "array-api" else f"of type {type(X).__module__}"
+            raise ValueError(
+                f"{name} is {what} and backend {self.backend!r} takes NumPy and SciPy; "
+                f"backend={kind!r} takes it as it is"
+            )
+        return quantise_rows(canonical_rows(X, name))
+
+    def rows(self, rows: QuantisedRows) -> QuantisedRows:
+        """Bring rows here, unless they are."""
+        return rows
+
+    def labels(self, labels: LabelRows) -> Any:
+        """Prepare label rows from the host for votes; a model does it once and keeps the result."""
+        return labels
+
+    def to_device(self, array: Any) -> Array:
+        """Bring an array from the host here."""
+        return array
+
+    def as_input_kind(self, X: Any, *arrays: Array) -> tuple[Array, ...]:
+        """Return arrays of the library that X belongs to."""
+        return arrays
+
+    def as_sparse_like(
+        self, X: Any, indptr: Array, columns: Array, values: Array, width: int
+    ) -> Any:
+        """Make a sparse matrix of the library that X belongs to."""
+        return to_csr(indptr, columns, values, (int(indptr.shape[0]) - 1, width))

@@ -1,0 +1,109 @@
+"""How one model becomes the next: append, remove, compact, move to another backend or device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from swnn_xp.backends import Index, Placement, get_backend
+from swnn_xp.model.model import Model
+from swnn_xp.rows.input_kind import host_rows
+from swnn_xp.rows.records import LabelRows, QuantisedRows
+from swnn_xp.rows.slicing import keep_rows, stack_rows
+
+_GROWTH = 4  # a segment is merged into the one before unless that is at least 4 times as large
+
+
+def new_model(
+    index_class: type[Index],
+    placement: Placement,
+    rows: QuantisedRows,
+    labels: LabelRows,
+    names: Mapping[str, list[str]] | None = None,
+) -> Model:
+    """Index rows for the first time; their ids are their positions."""
+    index = index_class.build(rows, placement)
+    return Model((index,), placement, labels, next_id=rows.n_rows, names=names or {})
+
+
+def append(
+    model: Model, rows: QuantisedRows, labels: LabelRows, names: Mapping[str, list[str]]
+) -> Model:
+    """Add rows behind the others; they get the next ids. The names are those of the new model."""
+    ids, removed = model.row_ids, model.removed
+    new_ids = np.arange(model.next_id, model.next_id + rows.n_rows)
+    return replace(
+        model,
+        segments=_grown(model, rows),
+        labels=stack_rows([model.labels, labels]),
+        next_id=model.next_id + rows.n_rows,
+        row_ids=None if ids is None else np.concatenate([ids, new_ids]),
+        removed=None if removed is None else np.concatenate([removed, np.zeros(rows.n_rows, bool)]),
+        names=names,
+        version=model.version + 1,
+    )
+
+
+def remove(model: Model, ids: ArrayLike) -> Model:
+    """Mark rows as removed."""
+    old = model.removed
+    removed = np.zeros(model.n_positions, bool) if old is None else old.copy()
+    removed[model.positions_of(ids)] = True
+    marked = replace(model, removed=removed, version=model.version + 1)
+    marked.keep_derived(model, "checked_labels", "_placed_labels", "_placed_ids")
+    return marked
+
+
+def compact(model: Model) -> Model:
+    """Index the rows that count again, as one segment; ids stay."""
+    if model.removed is None and len(model.segments) == 1:
+        return model
+    keep = np.ones(model.n_positions, bool) if model.removed is None else ~model.removed
+    ids = np.arange(model.n_positions) if model.row_ids is None else model.row_ids
+    return replace(
+        model,
+        segments=(_built(model, keep_rows(model.rows(), keep)),),
+        labels=keep_rows(model.labels, keep),
+        row_ids=None if keep.all() and model.row_ids is None else ids[keep],
+        removed=None,
+        version=model.version + 1,
+    )
+
+
+def moved(model: Model, backend: str, device: Any) -> Model:
+    """Rebuild the model where the user wants it; the same model if it is there.
+
+    ``backend="auto"`` and ``device=None`` leave the model where it is.
+    """
+    index_class: type[Index] = type(model.segments[0])
+    placement = model.placement
+    if backend not in ("auto", model.backend):
+        index_class = get_backend(backend).load()
+        placement = index_class.placement.find(backend, device)
+    elif device is not None:
+        placement = placement.moved(device)
+    if placement is model.placement:
+        return model
+    segments = tuple(index_class.build(segment.rows(), placement) for segment in model.segments)
+    return replace(model, segments=segments, placement=placement)
+
+
+def _grown(model: Model, rows: QuantisedRows) -> tuple[Index, ...]:
+    """Segments over the old rows and the new ones.
+
+    Sizes of segments fall by a factor of four at least, so there are few of them, and a row is
+    indexed again only each time the model has grown fourfold.
+    """
+    segments, new, size = list(model.segments), [host_rows(rows)], rows.n_rows
+    while segments and segments[-1].n_rows < _GROWTH * size:
+        size += segments[-1].n_rows
+        new.insert(0, segments.pop().rows())
+    return (*segments, _built(model, stack_rows(new)))
+
+
+def _built(model: Model, rows: QuantisedRows) -> Index:
+    return type(model.segments[0]).build(rows, model.placement)

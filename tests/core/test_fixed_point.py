@@ -1,0 +1,23 @@
+"""The kernels have scales of their own, for they know nothing of this package: both must agree."""
+
+import numpy as np
+
+import swnn_kernels.fixed_point as kernels
+from swnn_xp.rows import fixed_point as ours
+from swnn_xp.rows.fixed_point import LARGEST_QUANTISED, MAGNITUDE_SCALE, QUANTISED_SCALE, WORD_BITS
+
+
+def test_the_kernels_have_the_same_scales():
+    assert kernels.FRACTION_BITS == ours.QUANTISED_BITS
+    assert kernels.COS_SCALE == ours.DOT_SCALE == QUANTISED_SCALE**-2
+    assert getattr(kernels, "VOTE_SCALE", 2.0**40) == ours.WEIGHT_SCALE == 2.0**40
+    assert MAGNITUDE_SCALE == 2.0**22
+    assert LARGEST_QUANTISED == QUANTISED_SCALE
+
+
+def test_two_words_hold_the_longest_row():
+    """Squares are at most 2**44; each word of the sum of 2**31 - 1 of them fits int64."""
+    longest = 2**31 - 1
+    largest = int(MAGNITUDE_SCALE) ** 2
+    assert longest * (largest >> WORD_BITS) < np.iinfo(np.int64).max
+    assert longest * ((1 << WORD_BITS) - 1) < np.iinfo(np.int64).max
