@@ -110,9 +110,7 @@ class NumbaIndex(Index):
     ) -> Neighbours:
         """Find the best rows of each query, never one that is marked as removed."""
         kernel, rows, n_jobs = self.kernel_index, Rows(*queries), options.n_jobs
-        return Neighbours(
-            *search(kernel, rows, n_neighbors, beta, removed=removed, n_jobs=n_jobs)
-        )
+        return Neighbours(*search(kernel, rows, n_neighbors, beta, removed=removed, n_jobs=n_jobs))
 
     def rank(
         self,

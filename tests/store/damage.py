@@ -21,7 +21,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier
-from swnn_xp.backends.numba_ import NumbaIndex
 from swnn_xp.store import open_arrays, opening, save_arrays
 
 PAGE = mmap.PAGESIZE
