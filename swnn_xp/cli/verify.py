@@ -1,4 +1,4 @@
-"""`swnn verify`: tell whether a model folder is whole."""
+"""`swnn verify`: check that a model folder is complete and unaltered."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from swnn_xp.io import FormatError, Place, iter_xmc
+from swnn_xp.io import FormatError, Position, iter_xmc
 from swnn_xp.io.errors import PathLike
 from swnn_xp.io.grammar import Rules
 from swnn_xp.io.opening import open_table
@@ -21,11 +21,11 @@ from swnn_xp.io.streams import open_input
 
 
 @dataclass(frozen=True)
-class Piece:
+class ParsedRows:
     """Consecutive rows of a file, and what the file looked like."""
 
     path: str
-    place: Place
+    position: Position
     """Before the first row."""
     n_rows: int
     last: bool
@@ -34,7 +34,7 @@ class Piece:
     modified: int
 
     def __str__(self) -> str:
-        first = self.place.row
+        first = self.position.row
         return f"{self.path} (rows {first} to {first + self.n_rows - 1})"
 
 
@@ -44,7 +44,7 @@ class Shape(NamedTuple):
     n_rows: int
     n_features: int
     n_labels: int
-    place: Place
+    position: Position
     """Before the first row."""
 
 
@@ -58,24 +58,24 @@ def read_shape(path: str | os.PathLike[str]) -> Shape:
     rules = Rules(strict=False, limit=limit_of(np.float32))
     with open_table(path, rules, header=True, engine="python") as table:
         widths = table.rules.n_features or 0, table.rules.n_labels or 0
-        return Shape(table.n_rows or 0, *widths, table.reader.place)
+        return Shape(table.n_rows or 0, *widths, table.reader.position)
 
 
-def cut_file(path: str | os.PathLike[str], n_pieces: int) -> list[Piece]:
+def cut_file(path: str | os.PathLike[str], n_pieces: int) -> list[ParsedRows]:
     """Cut a file into at most ``n_pieces`` runs of rows, as equal as can be.
 
     A row is a line, so that lines are counted and not read.
     """
     shape, status = read_shape(path), os.stat(path)
     bounds = even_bounds(shape.n_rows, n_pieces)
-    pieces, place = [], shape.place
+    pieces, position = [], shape.position
     with open_input(path) as stream:
-        stream.seek(place.offset)
+        stream.seek(position.offset)
         for start, stop in pairwise(bounds):
             pieces.append(
-                Piece(
+                ParsedRows(
                     os.fspath(Path(path).absolute()),
-                    place,
+                    position,
                     stop - start,
                     stop == shape.n_rows,
                     status.st_size,
@@ -86,8 +86,8 @@ def cut_file(path: str | os.PathLike[str], n_pieces: int) -> list[Piece]:
             if len(lengths) < stop - start:
                 found = start + len(lengths)
                 what = f"the header says {shape.n_rows} rows, the file ends after {found}"
-                raise FormatError(path, place.line + len(lengths) + 1, what)
-            place = Place(stop, place.line + len(lengths), place.offset + sum(lengths))
+                raise FormatError(path, position.line + len(lengths) + 1, what)
+            position = Position(stop, position.line + len(lengths), position.offset + sum(lengths))
     return pieces
 
 
@@ -103,22 +103,22 @@ def even_bounds(total: int, parts: int) -> list[int]:
     return [total * i // parts for i in range(parts + 1)]
 
 
-def read_pieces(pieces: Sequence[Piece], n_features: int, n_labels: int) -> tuple[Any, Any]:
+def read_pieces(pieces: Sequence[ParsedRows], n_features: int, n_labels: int) -> tuple[Any, Any]:
     """Read the rows of some pieces, put under each other, as matrices of the given widths."""
-    blocks = [_read_piece(piece) for piece in pieces]
+    blocks = [_read_piece(parsed) for parsed in pieces]
     return (
         sp.vstack([_widened(X, n_features) for X, _ in blocks], format="csr"),
         sp.vstack([_widened(Y, n_labels) for _, Y in blocks], format="csr"),
     )
 
 
-def _read_piece(piece: Piece) -> tuple[Any, Any]:
-    status = os.stat(piece.path)
-    if (status.st_size, status.st_mtime_ns) != (piece.size, piece.modified):
+def _read_piece(parsed: ParsedRows) -> tuple[Any, Any]:
+    status = os.stat(parsed.path)
+    if (status.st_size, status.st_mtime_ns) != (parsed.size, parsed.modified):
         raise ValueError("the file has changed since")
-    blocks = iter_xmc(piece.path, rows=piece.n_rows, resume=piece.place)
+    blocks = iter_xmc(parsed.path, rows=parsed.n_rows, resume=parsed.position)
     block = next(blocks)
-    if piece.last:
+    if parsed.last:
         for _ in blocks:  # nothing follows, or reading on says what is wrong
             pass
     return block.X, block.Y

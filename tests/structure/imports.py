@@ -35,9 +35,7 @@ def import_graph() -> dict[str, set[str]]:
     """For each module, the modules that it imports."""
     files = module_files()
     return {
-        name: imports_of(
-            ast.parse(path.read_text()), name, path.name == "__init__.py", set(files)
-        )
+        name: imports_of(ast.parse(path.read_text()), name, path.name == "__init__.py", set(files))
         for name, path in files.items()
     }
 
