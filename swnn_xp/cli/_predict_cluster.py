@@ -28,7 +28,9 @@ def predict_on_workers(args: argparse.Namespace, line_format: LineFormat) -> Non
         k=args.k,
         options=OutputOptions(rows_per_part=args.rows, format=line_format.name, strict=args.strict),
         progress=show,
-        params={"backend": args.backend, "n_jobs": args.jobs, **given_params(args)},
+        backend=args.backend,
+        n_jobs=args.jobs,
+        **given_params(args),
     )
     if progress is not None:
         progress.close()

@@ -1,4 +1,4 @@
-"""Runs of rows in text files: where each begins, and reading one without the rest."""
+"""Slices of text files: where each begins, and how to read one without the rest."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ from swnn_xp.io.streams import open_input
 
 
 @dataclass(frozen=True)
-class ParsedRows:
-    """Consecutive rows of a file, and what the file looked like."""
+class FileSlice:
+    """Consecutive rows of a file, and the file's size and time when it was sliced."""
 
     path: str
     position: Position
     """Before the first row."""
     n_rows: int
-    last: bool
+    is_last: bool
     """Whether the file ends here."""
-    size: int
-    modified: int
+    file_bytes: int
+    file_time: int
+    """Nanoseconds."""
 
     def __str__(self) -> str:
         first = self.position.row
         return f"{self.path} (rows {first} to {first + self.n_rows - 1})"
 
 
-class Shape(NamedTuple):
-    """What the header of a file says."""
+class FileShape(NamedTuple):
+    """The header of a file."""
 
     n_rows: int
     n_features: int
@@ -49,31 +50,30 @@ class Shape(NamedTuple):
 
 
 def as_paths(files: PathLike | Sequence[PathLike]) -> list[PathLike]:
-    """Take one path as a list of one."""
+    """Accept one path as a list of one."""
     return [files] if isinstance(files, str | os.PathLike) else list(files)
 
 
-def read_shape(path: str | os.PathLike[str]) -> Shape:
+def read_shape(path: PathLike) -> FileShape:
     """Read the header of a file."""
     rules = Rules(strict=False, limit=limit_of(np.float32))
     with open_table(path, rules, header=True, engine="python") as table:
         widths = table.rules.n_features or 0, table.rules.n_labels or 0
-        return Shape(table.n_rows or 0, *widths, table.reader.position)
+        return FileShape(table.n_rows or 0, *widths, table.reader.position)
 
 
-def cut_file(path: str | os.PathLike[str], n_pieces: int) -> list[ParsedRows]:
-    """Cut a file into at most ``n_pieces`` runs of rows, as equal as can be.
+def slice_file(path: PathLike, n_slices: int) -> list[FileSlice]:
+    """Cut a file into at most ``n_slices`` slices of nearly equal numbers of rows.
 
-    A row is a line, so that lines are counted and not read.
+    A row is a line, so lines are counted and not parsed.
     """
     shape, status = read_shape(path), os.stat(path)
-    bounds = even_bounds(shape.n_rows, n_pieces)
-    pieces, position = [], shape.position
+    slices, position = [], shape.position
     with open_input(path) as stream:
         stream.seek(position.offset)
-        for start, stop in pairwise(bounds):
-            pieces.append(
-                ParsedRows(
+        for start, stop in pairwise(even_bounds(shape.n_rows, n_slices)):
+            slices.append(
+                FileSlice(
                     os.fspath(Path(path).absolute()),
                     position,
                     stop - start,
@@ -88,38 +88,38 @@ def cut_file(path: str | os.PathLike[str], n_pieces: int) -> list[ParsedRows]:
                 what = f"the header says {shape.n_rows} rows, the file ends after {found}"
                 raise FormatError(path, position.line + len(lengths) + 1, what)
             position = Position(stop, position.line + len(lengths), position.offset + sum(lengths))
-    return pieces
+    return slices
 
 
-def even_bounds(total: int, parts: int) -> list[int]:
-    """Bounds of ``parts`` runs of nearly equal size, none of them empty.
+def even_bounds(total: int, n_runs: int) -> list[int]:
+    """Bounds of ``n_runs`` runs of nearly equal size, none of them empty.
 
     Examples
     --------
     >>> even_bounds(10, 3)
     [0, 3, 6, 10]
     """
-    parts = max(1, min(parts, total))
-    return [total * i // parts for i in range(parts + 1)]
+    n_runs = max(1, min(n_runs, total))
+    return [total * i // n_runs for i in range(n_runs + 1)]
 
 
-def read_pieces(pieces: Sequence[ParsedRows], n_features: int, n_labels: int) -> tuple[Any, Any]:
-    """Read the rows of some pieces, put under each other, as matrices of the given widths."""
-    blocks = [_read_piece(parsed) for parsed in pieces]
+def read_slices(slices: Sequence[FileSlice], n_features: int, n_labels: int) -> tuple[Any, Any]:
+    """Read slices, stacked, as matrices of the given widths."""
+    matrices = [_read_slice(file_slice) for file_slice in slices]
     return (
-        sp.vstack([_widened(X, n_features) for X, _ in blocks], format="csr"),
-        sp.vstack([_widened(Y, n_labels) for _, Y in blocks], format="csr"),
+        sp.vstack([_widened(X, n_features) for X, _ in matrices], format="csr"),
+        sp.vstack([_widened(Y, n_labels) for _, Y in matrices], format="csr"),
     )
 
 
-def _read_piece(parsed: ParsedRows) -> tuple[Any, Any]:
-    status = os.stat(parsed.path)
-    if (status.st_size, status.st_mtime_ns) != (parsed.size, parsed.modified):
+def _read_slice(file_slice: FileSlice) -> tuple[Any, Any]:
+    status = os.stat(file_slice.path)
+    if (status.st_size, status.st_mtime_ns) != (file_slice.file_bytes, file_slice.file_time):
         raise ValueError("the file has changed since")
-    blocks = iter_xmc(parsed.path, rows=parsed.n_rows, resume=parsed.position)
+    blocks = iter_xmc(file_slice.path, rows=file_slice.n_rows, resume=file_slice.position)
     block = next(blocks)
-    if parsed.last:
-        for _ in blocks:  # nothing follows, or reading on says what is wrong
+    if file_slice.is_last:
+        for _ in blocks:  # nothing follows, or the reader raises
             pass
     return block.X, block.Y
 
