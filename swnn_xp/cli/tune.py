@@ -54,7 +54,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
-    from swnn_xp.tuning import tune
+    from swnn_xp.tuning import Split, tune
 
     if args.plot is not None and args.plot.suffix not in (".html", ".png"):
         raise ValueError(f"--plot {args.plot}: the name must end in .html or .png")
@@ -70,9 +70,7 @@ def run(args: argparse.Namespace) -> None:
         X, Y,
         grid="wide" if args.wide else "paper",
         metric=args.metric,
-        holdout=args.holdout,
-        folds=args.folds,
-        seed=args.seed,
+        split=Split(args.holdout, args.folds, args.seed),
         propensity=tuple(args.propensity),
         backend=args.backend,
         n_jobs=args.jobs,

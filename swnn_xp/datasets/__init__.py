@@ -1,10 +1,10 @@
-"""Data sets: one shipped, others found on disk by name, and synthetic twins of the paper's."""
+"""Data sets: one in the package, others on disk by name, and synthetic twins of the paper's."""
 
 from ._dataset import Dataset
 from ._describe import Description, available, describe
 from ._load import load
 from ._paper import PAPER_SUMMARIES
-from ._registry import Published
+from ._registry import Published, find_published
 from ._twins import make_twin
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Published",
     "available",
     "describe",
+    "find_published",
     "load",
     "make_twin",
 ]

@@ -8,7 +8,7 @@ _RESET_PEAK = "5"  # what proc(5) says clear_refs takes for it
 
 
 def reset_peak() -> bool:
-    """Start counting anew; False where the system can't."""
+    """Restart the count; False where the system can't."""
     try:
         Path("/proc/self/clear_refs").write_text(_RESET_PEAK)
     except OSError:
