@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = args.run(args)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (head, less) has seen enough. Nothing can be flushed to it at exit either.
+        # The reader (head, less) has closed the pipe; flushing at exit would fail as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:

@@ -21,7 +21,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "tune",
         help="choose S, alpha and beta on held-out rows",
         description="Tries settings on rows held out of TRAIN: by default the paper's, whose best "
-        "(alpha, beta) at S = mean labels a row is chosen first, then the best S for it. "
+        "(alpha, beta) at S = mean labels per row is chosen first, then the best S for it. "
         "Ctrl-C ends the search and keeps what is done.",
     )
     parser.add_argument("train", type=Path, help=DATA_HELP)
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def format_result(result: TuningResult) -> str:
-    """Lay a result out for people, best settings first; the choice is marked."""
+    """Format a result for people, best settings first; the choice is marked."""
     ordered = sorted(result.trials, key=lambda trial: -trial.score)
     shown = ordered[:_SHOWN]
     if result.best not in shown:

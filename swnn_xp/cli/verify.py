@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> None:
     from swnn_xp.store import verify
 
     checked = verify(args.model)
-    clf = SWNNClassifier.load(args.model)  # sound files may still be no classifier
+    clf = SWNNClassifier.load(args.model)  # intact files may still not be a classifier
     clf.model_.check()
     print(
         f"{args.model}: sound; {checked:,} bytes, {clf.model_.n_alive:,} rows, "

@@ -124,8 +124,8 @@ class ShardedClassifier:
         ----------
         client : distributed.Client
         files : path, or sequence of paths
-            One file is cut by rows. Of several, each has a header of its own; their rows follow
-            one another, and a shard is one file or several.
+            One file is cut by rows. Several files have a header each, their rows are numbered
+            consecutively, and a shard is one file or several.
         n_shards : int, optional
             Default: one for each worker, at most one for each file if there are several.
         **params
@@ -150,13 +150,13 @@ class ShardedClassifier:
     def load(cls, client: Client, path: str | os.PathLike[str], **params: Any) -> Self:
         """Open what `save` wrote, or a single model; workers map it from the shared path.
 
-        A single model is one shard, which every worker opens by itself: queries are spread then.
+        A single model is one shard that every worker opens; the queries are spread over them.
         """
         found = shard_folder.read(path, **params)
         return cls(client, found.recipes, found.n_features, found.n_labels, **found.params)
 
     def save(self, path: str | os.PathLike[str], label_names: list[str] | None = None) -> None:
-        """Let each worker write its shards to a folder on a shared path, for `load`."""
+        """Write the shards, each on its worker, to a folder on a shared path, for `load`."""
         check_names(label_names, self.n_labels_, "label_names")
         shard_folder.begin(path)
         futures = [

@@ -1,4 +1,4 @@
-r"""What a line may say: the rules, and the plain parser that defines them.
+r"""The rules of the format, and the plain parser that defines them.
 
 Every reader must agree with the functions here on every input: the same rows, or a refusal at the
 same line. The text is bytes; nothing depends on the locale or on Unicode.

@@ -1,4 +1,4 @@
-"""Peak memory of a stretch of work, as Linux counts it."""
+"""Peak memory of a piece of work, as Linux counts it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tune`: neighbours are found once per beta, and every alpha and S is voted from them."""
+"""`tune`: find neighbours once per beta, then vote for every alpha and S."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def tune(
     X, Y : matrices
         Training rows and their labels.
     grid : {"paper", "wide"} or list of Setting, default "paper"
-        "paper": its six pairs (alpha, beta) with four S; the best pair at S = mean labels a row is
-        chosen first, then the best S for it. "wide": 140 settings; the best of all is chosen, as
-        from a list of your own.
+        "paper": its six pairs (alpha, beta) with four S; first the best pair at S = mean labels per
+        row is chosen, then the best S for it. "wide": 140 settings; the best of all is chosen, as
+        for a list of your own.
     metric : str, default "P@1"
         "P@k", "R@k", "nDCG@k", "PSP@k" or "PSnDCG@k".
     split : Split
@@ -149,7 +149,7 @@ class _Run:
         self._clf = None
 
     def scores(self, metric: Metric) -> list[float]:
-        """Score of each setting over the rows done."""
+        """Score of each setting over the finished rows."""
         measure = metric.measure(self._Y[self.fold.train])
         truth = self._Y[self.fold.test[: self.n_done]]
         return [measure(truth, labels[: self.n_done]) for labels in self._labels]
