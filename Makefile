@@ -26,7 +26,7 @@ demo: $(VENV)/.has-core ## the main job on the data set shipped with the package
 test: $(VENV)/.has-test ## the whole test suite
 	@$(BIN)/python -m pytest
 
-faults: $(VENV)/.has-test ## kill saving, appending, compacting and scoring; use damaged and forged models; SEED=, KILLS=, MODELS=
+faults: $(VENV)/.has-test ## kill saving, appending, compacting and predicting; use damaged and forged models; SEED=, KILLS=, MODELS=
 	@mkdir -p build
 	@$(BIN)/python tests/faults/kills.py $(or $(SEED),1) $(or $(KILLS),600)
 	@$(BIN)/python tests/store/damage.py $(or $(SEED),1) $(or $(MODELS),5000) 2> build/faults.log || { tail -20 build/faults.log; exit 1; }

@@ -1,7 +1,7 @@
-"""How good a ranking is: the measures of the Extreme Classification Repository.
+"""Metrics of rankings, as in the Extreme Classification Repository.
 
 Each takes the true labels and a ranking (``labels`` of `SWNNClassifier.predict_topk`, ids best
-first, -1 where there is none) and gives a number between 0 and 1. All are means over all rows; a
+first, -1 where there is none) and returns a number between 0 and 1. All are means over all rows; a
 row without true labels counts as 0.
 """
 
@@ -172,7 +172,7 @@ def _judge(Y_true: Any, labels: ArrayLike, k: int) -> _Judged:
     if ranked.ndim != 2 or ranked.shape[0] != truth.n_rows:
         raise ValueError(f"labels must have {truth.n_rows} rows, got shape {ranked.shape}")
     if ranked.shape[1] < k:
-        raise ValueError(f"labels has {ranked.shape[1]} places, fewer than k = {k}")
+        raise ValueError(f"labels has {ranked.shape[1]} columns, fewer than k = {k}")
     ranked = ranked[:, :k].astype(np.int64)
     if ranked.size and not (ranked.min() >= -1 and ranked.max() < truth.n_labels):
         raise ValueError(f"labels must lie in -1..{truth.n_labels - 1}")
@@ -214,8 +214,8 @@ def _best_gains(truth: LabelRows, gain: NDArray[np.float64], k: int) -> NDArray[
     at_row = np.repeat(np.arange(truth.n_rows), np.diff(truth.indptr))
     gains = gain[truth.indices]
     order = np.lexsort((-gains, at_row))
-    place = np.arange(order.size) - truth.indptr[at_row]
+    position = np.arange(order.size) - truth.indptr[at_row]
     best = np.zeros((truth.n_rows, k))
-    first = place < k
-    best[at_row[first], place[first]] = gains[order][first]
+    first = position < k
+    best[at_row[first], position[first]] = gains[order][first]
     return best

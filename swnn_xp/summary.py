@@ -1,4 +1,4 @@
-"""A data set in numbers: how often labels and features occur, and the paper's tables of that."""
+"""Statistics of a data set: occurrences of labels and features, in the paper's tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FiveNumbers(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What `summarize` finds. Occurrences are counted for labels and features that occur."""
+    """The result of `summarize`. Occurrences are of labels and features that occur at all."""
 
     n_rows: int
     n_features: int
@@ -45,7 +45,7 @@ class Summary(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """The four distributions of a data set, a number a label, row or feature."""
+    """The four distributions of a data set: a number per label, row or feature."""
 
     label_occurrences: NDArray[np.int64]
     labels_per_row: NDArray[np.int64]

@@ -1,7 +1,7 @@
 """Publish the dashboard of all recorded results: `make bench-html`.
 
-asv's pages load their scripts from content networks. Here the pages get copies instead, so that the
-dashboard also works offline and asks no one else for anything.
+asv's pages load their scripts from content networks. Here the pages get copies (from npm, at build
+time), so that the published dashboard works offline and loads nothing from elsewhere.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from npm_files import fetch
+
 HERE = Path(__file__).resolve().parent
-VENDOR = HERE / "vendor"
+SCRIPTS = HERE.parents[1] / ".asv" / "npm"
 _REMOTE = re.compile(r'(src|href)="https://[^"]*/([^/"]+\.(?:js|css))"([^>]*)>')
 _VERSION = re.compile(r"(-\d[\d.]*\d)?(\.min)?(?=\.(js|css)$)")
 
@@ -22,27 +24,28 @@ def publish(config: Path, html: Path) -> None:
     """Make the pages, then make them self-contained."""
     command = [sys.executable, str(HERE / "asv_all_commits.py"), "publish", "--config", str(config)]
     subprocess.run([*command, "--html-dir", str(html)], cwd=config.parent, check=True)
+    fetch(SCRIPTS)
     missing = make_local(html)
     if missing:
         print(f"still loaded from elsewhere: {', '.join(missing)}", file=sys.stderr)
 
 
 def make_local(html: Path) -> list[str]:
-    """Let the first page use the copies in vendor/; names of files that have none there."""
+    """Make the first page use local copies; returns the names of files that have none."""
     missing = []
 
     def local(tag: re.Match[str]) -> str:
         name = _VERSION.sub("", tag[2], count=1)
-        if not (VENDOR / name).exists():
+        if not (SCRIPTS / name).exists():
             missing.append(tag[2])
             return tag[0]
-        # The checksum is that of the remote file.
+        # The checksum belongs to the remote file.
         rest = re.sub(r'\s*(integrity|crossorigin|referrerpolicy)="[^"]*"', "", tag[3])
-        return f'{tag[1]}="vendor/{name}"{rest}>'
+        return f'{tag[1]}="scripts/{name}"{rest}>'
 
     page = html / "index.html"
     page.write_text(_REMOTE.sub(local, page.read_text()))
-    shutil.copytree(VENDOR, html / "vendor", dirs_exist_ok=True)
+    shutil.copytree(SCRIPTS, html / "scripts", dirs_exist_ok=True)
     return missing
 
 

@@ -13,10 +13,13 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from adapters import ALL
+from environments import python_of
 from install import REPORT
+from problem import Problem
 from report import heading, table, write_page
 
 HERE = Path(__file__).resolve().parent
@@ -24,15 +27,27 @@ DOCS = HERE.parents[1] / "docs"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-def run_peer(name, dataset, arguments):
-    """The measured figures of a peer, or {"failed": why}."""
-    peer = importlib.import_module(f"adapters.{name}").Peer
+def saved_problem(dataset, folder):
+    """Where a data set lies as files that every peer's environment can read; saved if need be."""
+    path = Path(folder) / dataset
+    if not path.exists():
+        Problem.load(dataset).save(path)
+    return path
+
+
+def run_peer(name, dataset, arguments, folder):
+    """The measured figures of a peer, or {"failed": why}; data sets are kept in ``folder``."""
+    peer = importlib.import_module(f"adapters.{name}").Peer()
     facts = {"peer": name, "dataset": dataset, "title": peer.title, "kind": peer.kind}
     facts |= {"exact": peer.exact, "note": peer.note}
-    if reason := peer().missing():
+    if reason := peer.missing():
         noted = json.loads(REPORT.read_text()) if REPORT.exists() else {}
         return facts | {"failed": noted.get(peer.package) or reason}
-    command = [sys.executable, str(HERE / "measure.py"), name, dataset]
+    try:
+        path = saved_problem(dataset, folder)
+    except ValueError as error:
+        return facts | {"failed": str(error)}
+    command = [python_of(peer), str(HERE / "measure.py"), name, str(path)]
     command += ["--queries", str(arguments.queries), "--answers", str(arguments.answers)]
     command += ["--cpu-seconds", str(arguments.cpu_seconds)]
     environment = os.environ | dict.fromkeys(THREADS, "1")
@@ -43,6 +58,17 @@ def run_peer(name, dataset, arguments):
         why = (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
         return facts | {"failed": why}
     return facts | json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def measured(arguments):
+    """Measure all peers on all data sets, one after the other."""
+    with tempfile.TemporaryDirectory(prefix="peers-") as folder:
+        for dataset in arguments.datasets:
+            for name in arguments.only:
+                result = run_peer(name, dataset, arguments, folder)
+                outcome = result.get("failed", "done")
+                print(f"{dataset} {name}: {outcome}", file=sys.stderr, flush=True)
+                yield result
 
 
 def main():
@@ -60,12 +86,10 @@ def main():
     if arguments.json and arguments.json.exists():
         results = json.loads(arguments.json.read_text())
         kept = {(result["dataset"], result["peer"]): result for result in results}
-    for dataset in [] if arguments.measured else arguments.datasets:
-        for name in arguments.only:
-            kept[dataset, name] = result = run_peer(name, dataset, arguments)
-            print(f"{dataset} {name}: {result.get('failed', 'done')}", file=sys.stderr, flush=True)
-            if arguments.json:
-                arguments.json.write_text(json.dumps(list(kept.values()), indent=1) + "\n")
+    for result in [] if arguments.measured else measured(arguments):
+        kept[result["dataset"], result["peer"]] = result
+        if arguments.json:
+            arguments.json.write_text(json.dumps(list(kept.values()), indent=1) + "\n")
     results = sorted(kept.values(), key=lambda result: ALL.index(result["peer"]))
     print(heading(arguments))
     for dataset in dict.fromkeys(result["dataset"] for result in results):

@@ -1,7 +1,7 @@
-"""Install the peers one by one into this environment, and note which ones failed and why.
+"""Install the peers one by one, and note which ones failed and why.
 
-One that does not install must not keep the others away. The extra `peers` of the package lists the
-same ones, for those who want all or nothing.
+A peer that does not install must not keep the others away. Those that can share this environment
+are the package's extra `peers`; the others get environments of their own (`environments.py`).
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ import sys
 from pathlib import Path
 
 from adapters import ALL
+from environments import folder_of, python_of
 
 REPORT = Path(sys.prefix) / "peers.json"
-# Its dependencies are for deep models that are not measured here, and weigh gigabytes.
-WITHOUT_DEPENDENCIES = {"libpecos"}
+SHARED = ("matplotlib",)  # for the plots
 
 
-def install(package):
-    """Return None, or why it failed in one line."""
-    words = ["--no-deps"] if package in WITHOUT_DEPENDENCIES else []
-    command = [sys.executable, "-m", "pip", "install", "--quiet", *words, package]
+def run(*command):
+    """Return None, or in one line why the command failed."""
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode == 0:
         return None
@@ -30,13 +28,29 @@ def install(package):
     return errors[-1].removeprefix("ERROR: ") if errors else f"pip ended with {done.returncode}"
 
 
+def pip_install(python, *packages):
+    return run(python, "-m", "pip", "install", "--quiet", *packages)
+
+
+def install(peer):
+    """Install a peer where it runs; None, or why that failed."""
+    folder, python = folder_of(peer), python_of(peer)
+    if folder is None:
+        return pip_install(python, peer.package)
+    if not folder.exists() and (reason := run(sys.executable, "-m", "venv", str(folder))):
+        return reason
+    # Its other dependencies are for deep models that are not measured here, and weigh gigabytes.
+    return pip_install(python, *peer.own_requirements) or pip_install(
+        python, "--no-deps", peer.package
+    )
+
+
 def main():
-    packages = ["matplotlib", "scikit-learn"]  # the plot, and what PECOS imports
+    report = {package: pip_install(sys.executable, package) for package in SHARED}
     for name in ALL:
-        package = importlib.import_module(f"adapters.{name}").Peer.package
-        if package not in [*packages, "swnn_xp"]:
-            packages.append(package)
-    report = {package: install(package) for package in packages}
+        peer = importlib.import_module(f"adapters.{name}").Peer()
+        if peer.package not in (*report, "swnn_xp"):
+            report[peer.package] = install(peer)
     for package, reason in report.items():
         print(f"{package:20s} {reason or 'installed'}", file=sys.stderr)
     REPORT.write_text(json.dumps(report, indent=1))

@@ -1,4 +1,4 @@
-"""Measure one peer on one data set, in a process of its own; the result goes to stdout as JSON.
+"""Measure one peer on one data set, in a process of its own; prints the result as JSON.
 
 Times are CPU seconds of the process, all its threads together, best of several rounds.
 """
@@ -70,7 +70,7 @@ def measure(peer, problem, n_answers):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("peer")
-    parser.add_argument("dataset")
+    parser.add_argument("problem", help="folder of a saved problem")
     parser.add_argument("--queries", type=int, required=True)
     parser.add_argument("--answers", type=int, required=True)
     parser.add_argument("--cpu-seconds", type=int, required=True, help="SIGXCPU afterwards")
@@ -78,7 +78,7 @@ def main():
     limit = arguments.cpu_seconds
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 10))
     peer = importlib.import_module(f"adapters.{arguments.peer}").Peer()
-    problem = Problem(arguments.dataset, arguments.queries)
+    problem = Problem.open(arguments.problem, arguments.queries)
     n_answers = arguments.answers if peer.kind == "retrieval" else 5
     result = measure(peer, problem, n_answers)
     result["version"] = importlib.metadata.version(peer.package.replace("_", "-"))

@@ -8,20 +8,40 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from swnn_xp import datasets
-
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+
+MATRICES = ("X_train", "Y_train", "X_test", "Y_test")
 
 
 class Problem:
     """A data set and the first rows of its test set."""
 
-    def __init__(self, name, n_queries, root=DATA):
-        data = datasets.load(name, root=None if name == "debtags" else root)
-        self.name = name
-        self.X_train, self.X_test = unit(data.X_train), unit(data.X_test)
-        self.Y_train, self.Y_test = sp.csr_array(data.Y_train), sp.csr_array(data.Y_test)
+    def __init__(self, X_train, Y_train, X_test, Y_test, n_queries=None):
+        self.X_train, self.Y_train = X_train, Y_train
+        self.X_test, self.Y_test = X_test, Y_test
         self.queries = self.X_test[:n_queries]
+
+    @classmethod
+    def load(cls, name, n_queries=None, root=DATA):
+        """Load a data set by name; needs this library."""
+        from swnn_xp import datasets
+
+        data = datasets.load(name, root=None if name == "debtags" else root)
+        X = unit(data.X_train), unit(data.X_test)
+        Y = sp.csr_array(data.Y_train), sp.csr_array(data.Y_test)
+        return cls(X[0], Y[0], X[1], Y[1], n_queries)
+
+    @classmethod
+    def open(cls, folder, n_queries):
+        """Open what `save` wrote; needs SciPy only."""
+        matrices = [sp.load_npz(Path(folder) / f"{name}.npz") for name in MATRICES]
+        return cls(*(sp.csr_array(matrix) for matrix in matrices), n_queries)
+
+    def save(self, folder):
+        Path(folder).mkdir(parents=True)
+        for name in MATRICES:
+            sp.save_npz(Path(folder) / f"{name}.npz", getattr(self, name), compressed=False)
 
     @cached_property
     def cosines(self):

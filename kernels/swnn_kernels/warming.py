@@ -16,7 +16,7 @@ from swnn_kernels.index.hybrid import HybridIndex
 from swnn_kernels.index.untrusted import UntrustedIndex
 from swnn_kernels.records import Rows, Settings
 from swnn_kernels.text.decimal import powers_of_five, scaled
-from swnn_kernels.text.parse import ParseRules, parse_rows, parsed_rows
+from swnn_kernels.text.parse import ParseRules, parse_rows, room_for_rows
 from swnn_kernels.vote.batch import vote_batch
 from swnn_kernels.vote.labels import Labels
 
@@ -65,7 +65,7 @@ def _parse() -> None:
     powers = powers_of_five()
     scaled(np.uint64(1), 0, powers)
     rules = ParseRules(False, 0, 1, 1, 1.0)
-    parse_rows(text, (0, text.size), 1, rules, powers, parsed_rows(1, text.size))
+    parse_rows(text, (0, text.size), 1, rules, powers, room_for_rows(1, text.size))
 
 
 def _build() -> tuple[HybridIndex, Rows]:

@@ -1,1 +1,1 @@
-"""The `swnn` command: the library from a shell, one file a command."""
+"""The `swnn` command: the library from a shell, one file per command."""

@@ -1,10 +1,10 @@
-"""What several commands share: reading data, opening models, writing output."""
+"""What several commands share: options, reading data, opening models, writing output."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import os
+import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +14,7 @@ from swnn_xp import SWNNClassifier
 from swnn_xp.backends import BACKENDS
 from swnn_xp.cli._progress import note
 from swnn_xp.io import read_names, read_xmc
+from swnn_xp.io.atomic import open_atomic
 
 DATA_HELP = "data file in the Extreme Classification Repository's text format (plain, .gz or .xz)"
 
@@ -26,18 +27,18 @@ def add_strict(parser: argparse.ArgumentParser) -> None:
 
 
 def add_name_maps(parser: argparse.ArgumentParser, data: str) -> None:
-    """Add the options that `find_names` takes; ``data`` is what the help calls the data file."""
-    for kind in ("feature", "label"):
+    """Add the options for `find_names`; ``data`` is the name of the data file in the help."""
+    for what in ("feature", "label"):
         parser.add_argument(
-            f"--{kind}-map",
+            f"--{what}-map",
             type=Path,
             metavar="FILE",
-            help=f"a {kind} name a line (default: {kind}_map.txt beside {data}, if there)",
+            help=f"one {what} name per line (default: {what}_map.txt beside {data}, if any)",
         )
 
 
 def add_machine(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose what computes, not what is computed."""
+    """Add the options that choose what computes; the answer does not depend on them."""
     names = ["auto", *BACKENDS]
     parser.add_argument(
         "--backend", choices=names, default="auto", help="what computes (default: auto)"
@@ -47,25 +48,44 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_params(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """Add S, alpha and beta, for `given_params`; ``default`` is what holds without them."""
+    for flags, convert, what, usual in (
+        (("-S", "--neighbors"), int, "neighbours that vote", "25"),
+        (("--alpha",), float, "vote weight = sim^alpha", "1"),
+        (("--beta",), float, "sim = jaccard^beta * cosine", "1"),
+    ):
+        metavar = "S" if len(flags) > 1 else None
+        help_ = f"{what} ({default or usual})"
+        parser.add_argument(*flags, type=convert, metavar=metavar, help=help_)
+
+
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add the model argument, what may override its parameters, and the machine options."""
+    """Add the model argument, the parameters that override the saved ones, and the machine."""
     parser.add_argument("model", type=Path, help="model folder made by `swnn fit`")
-    parser.add_argument(
-        "-S",
-        "--neighbors",
-        type=int,
-        metavar="S",
-        help="neighbours that vote, instead of the model's",
-    )
-    parser.add_argument("--alpha", type=float, help="vote exponent, instead of the model's")
-    parser.add_argument("--beta", type=float, help="Jaccard exponent, instead of the model's")
+    add_params(parser, "the model's")
     add_machine(parser)
+
+
+def given_params(args: argparse.Namespace) -> dict[str, Any]:
+    """The parameters given on the command line, which override saved ones."""
+    return given(n_neighbors=args.neighbors, alpha=args.alpha, beta=args.beta)
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Those options that are not None.
+
+    Examples
+    --------
+    >>> given(alpha=2.0, beta=None)
+    {'alpha': 2.0}
+    """
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def open_model(args: argparse.Namespace) -> SWNNClassifier:
     """Open the model that the arguments name."""
-    given = {"n_neighbors": args.neighbors, "alpha": args.alpha, "beta": args.beta}
-    params = {name: value for name, value in given.items() if value is not None}
+    params = given_params(args)
     return SWNNClassifier.load(args.model, backend=args.backend, n_jobs=args.jobs, **params)
 
 
@@ -76,7 +96,7 @@ def read_data(path: Path, strict: bool) -> tuple[Any, Any]:
 
 
 def find_names(data: Path, given: Path | None, stem: str) -> list[str] | None:
-    """Read a name map: the one given, or one that lies beside the data under its usual name."""
+    """Read a name map: the given one, or the one beside the data under its usual name."""
     if given is not None:
         return read_names(given)
     for suffix in (".txt", ".txt.gz", ".txt.xz"):
@@ -86,16 +106,18 @@ def find_names(data: Path, given: Path | None, stem: str) -> list[str] | None:
     return None
 
 
+def is_stdout(path: Path | None) -> bool:
+    """Whether an output option means standard output."""
+    return path is None or str(path) == "-"
+
+
 @contextlib.contextmanager
 def output(path: Path | None) -> Iterator[IO[str]]:
-    """Open the output: stdout, or a file that appears only when it is complete."""
-    if path is None or str(path) == "-":
+    """Open standard output, or a text file that appears when it is complete."""
+    if path is None or is_stdout(path):
         yield sys.stdout
         return
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
-            yield file
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with open_atomic(path) as raw:
+        text = io.TextIOWrapper(raw, encoding="utf-8", newline="\n", write_through=True)
+        yield text
+        text.detach()

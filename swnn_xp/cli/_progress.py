@@ -11,7 +11,7 @@ _REDRAW_SECONDS = 0.2
 
 
 def in_blocks(total: int, step: int, what: str) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of successive blocks and show how far they have come."""
+    """Yield (start, stop) of successive blocks and show the progress."""
     progress = Progress(total, what)
     for start in range(0, total, step):
         stop = min(start + step, total)
@@ -51,6 +51,6 @@ class Progress:
 
 
 def note(text: str) -> None:
-    """Say on stderr what is going on, if a person is watching."""
+    """Print a note on stderr, if it is a terminal."""
     if sys.stderr.isatty():
         print(text, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`swnn datasets`: the data sets that are known by name, and which of them are at hand."""
+"""`swnn datasets`: the data sets known by name, and which of them can be loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`swnn evaluate`: how good the labels are on a test file, and how long one row takes."""
+"""`swnn evaluate`: quality and latency on a test file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def report(clf: SWNNClassifier, X: Any, Y: Any, A: float = 0.55, B: float = 1.5) -> str:
-    """Measure quality over all rows and latency over some, and lay the figures out."""
+    """Measure quality over all rows and latency over some, as text."""
     if X.shape[0]:
         clf.predict_topk(X[:1], k=1)  # the first answer after an installation compiles the kernels
     started = time.perf_counter()

@@ -13,8 +13,10 @@ from swnn_xp.cli._common import (
     DATA_HELP,
     add_machine,
     add_name_maps,
+    add_params,
     add_strict,
     find_names,
+    given_params,
     read_data,
 )
 from swnn_xp.cli._progress import note
@@ -27,11 +29,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser("fit", help="index a training file and save the model")
     parser.add_argument("train", type=Path, help=DATA_HELP)
     parser.add_argument("-o", "--output", type=Path, required=True, help="model folder to write")
-    parser.add_argument(
-        "-S", "--neighbors", type=int, metavar="S", help="neighbours that vote (25)"
-    )
-    parser.add_argument("--alpha", type=float, help="vote weight = sim^alpha (1)")
-    parser.add_argument("--beta", type=float, help="sim = jaccard^beta * cosine (1)")
+    add_params(parser)
     parser.add_argument(
         "--params", type=Path, metavar="FILE", help="TOML with the parameters, from `swnn tune`"
     )
@@ -44,9 +42,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
     params = read_params(args.params) if args.params else {}
-    given = {"n_neighbors": args.neighbors, "alpha": args.alpha, "beta": args.beta}
-    params |= {name: value for name, value in given.items() if value is not None}
-    clf = SWNNClassifier(**params, backend=args.backend, n_jobs=args.jobs)
+    clf = SWNNClassifier(**params | given_params(args), backend=args.backend, n_jobs=args.jobs)
     started = time.perf_counter()
     X, Y = read_data(args.train, args.strict)
     read = time.perf_counter()
@@ -69,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def read_params(path: Path) -> dict[str, Any]:
-    """Read parameters from a TOML file; names and kinds are checked here, values by `fit`."""
+    """Read parameters from a TOML file; names and types are checked here, values by `fit`."""
     try:
         params = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""Entry point of `swnn`: parses arguments, runs the command, turns errors into one clear line."""
+"""Entry point of `swnn`: parse arguments, run the command, turn errors into one clear line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ first steps:
   swnn explain model new.txt --row 0       why these labels"""
 
 
-# One module each, in the order of the help.
+# One module each, in the order of the help (which leaves out `score`).
 _COMMANDS = (
     "demo",
     "summarize",
@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = args.run(args)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (head, less) has seen enough. Nothing can be flushed to it at exit either.
+        # The reader (head, less) has closed the pipe; flushing at exit would fail as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 from pathlib import Path
 
 from swnn_xp import __version__
+from swnn_xp._checks import check_threads
 from swnn_xp.cli._common import output
 from swnn_xp.cli._progress import Progress, note
 from swnn_xp.cli.datasets import add_data_root
@@ -31,7 +31,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     add_data_root(parser)
     add_twin_options(parser)
     parser.add_argument(
-        "--rows", type=int, metavar="N", help="test rows to ask for the precision (default: all)"
+        "--rows", type=int, metavar="N", help="test rows for the precision (default: all)"
     )
     parser.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="threads for the precision; -1 for all (1)"
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def machine() -> str:
-    """What the figures were measured on, in a line."""
+    """The machine that the figures were measured on, in one line."""
     model = platform.processor() or platform.machine()
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
@@ -88,7 +88,7 @@ def machine() -> str:
                 break
     except OSError:
         pass
-    cores = len(os.sched_getaffinity(0))
+    cores = check_threads(-1)
     return f"{model}, {cores} cores; swnn_xp {__version__}, Python {platform.python_version()}"
 
 

@@ -6,6 +6,8 @@ import argparse
 import os
 from pathlib import Path
 
+from swnn_xp.cli._common import add_params, given, given_params
+
 _TOKEN = "SWNN_RELOAD_TOKEN"
 
 
@@ -14,25 +16,25 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser("serve", help="answer over HTTP, with a page for people")
     parser.add_argument("model", type=Path, help="model folder made by `swnn fit`")
     parser.add_argument("--host", default="127.0.0.1", help="address (127.0.0.1: this machine)")
-    parser.add_argument("--port", type=int, default=8000, help="0 takes a free one (8000)")
+    parser.add_argument("--port", type=int, default=8000, help="0 picks a free port (8000)")
     parser.add_argument(
-        "--threads", type=int, default=1, metavar="N", help="requests answered at a time (1)"
+        "--threads", type=int, default=1, metavar="N", help="requests answered in parallel (1)"
     )
-    parser.add_argument("-S", "--neighbors", type=int, metavar="S", help="instead of the model's")
-    parser.add_argument("--alpha", type=float, help="instead of the model's")
-    parser.add_argument("--beta", type=float, help="instead of the model's")
+    add_params(parser, "the model's")
     limits = parser.add_argument_group("limits of requests")
-    limits.add_argument("--queue", type=int, metavar="N", help="that wait; more get a 503 (64)")
-    limits.add_argument("--max-bytes", type=int, metavar="N", help="of a body (4 MiB)")
-    limits.add_argument("--max-rows", type=int, metavar="N", help="of a request (256)")
-    limits.add_argument("--max-features", type=int, metavar="N", help="of a row (10,000)")
-    limits.add_argument("--max-k", type=int, metavar="N", help="labels for a row (100)")
+    limits.add_argument(
+        "--queue", type=int, metavar="N", help="requests that may wait; more get a 503 (64)"
+    )
+    limits.add_argument("--max-bytes", type=int, metavar="N", help="bytes per body (4 MiB)")
+    limits.add_argument("--max-rows", type=int, metavar="N", help="rows per request (256)")
+    limits.add_argument("--max-features", type=int, metavar="N", help="features per row (10,000)")
+    limits.add_argument("--max-k", type=int, metavar="N", help="labels per row (100)")
     limits.add_argument("--timeout", type=float, metavar="SECONDS", help="for an answer (10)")
     parser.add_argument(
         "--reload-token-file",
         type=Path,
         metavar="FILE",
-        help=f"allow POST /v1/reload to who knows the token in it (or in ${_TOKEN})",
+        help=f"allow POST /v1/reload with the token in this file (or in ${_TOKEN})",
     )
     parser.add_argument("--access-log", action="store_true", help="log every request")
     parser.set_defaults(run=run)
@@ -42,21 +44,20 @@ def run(args: argparse.Namespace) -> None:
     """Run the command."""
     from swnn_xp.serve import Limits, Service, serve
 
-    given = {"n_neighbors": args.neighbors, "alpha": args.alpha, "beta": args.beta}
-    bounds = {
-        "queue": args.queue,
-        "bytes": args.max_bytes,
-        "rows": args.max_rows,
-        "features": args.max_features,
-        "k": args.max_k,
-        "seconds": args.timeout,
-    }
+    limits = given(
+        queue=args.queue,
+        bytes=args.max_bytes,
+        rows=args.max_rows,
+        features=args.max_features,
+        k=args.max_k,
+        seconds=args.timeout,
+    )
     service = Service(
         args.model,
         threads=args.threads,
-        limits=Limits(**{name: value for name, value in bounds.items() if value is not None}),
+        limits=Limits(**limits),
         token=_token(args.reload_token_file),
-        **{name: value for name, value in given.items() if value is not None},
+        **given_params(args),
     )
     serve(service, args.host, args.port, access_log=args.access_log)
 

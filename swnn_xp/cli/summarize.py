@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> None:
         return
     from swnn_xp.pages import summary_page
 
-    file = args.file.resolve()  # many files are called train.txt: their folder tells more
+    file = args.file.resolve()  # many files are called train.txt, so show their folder
     page = summary_page(
         counts,
         f"{file.parent.name}/{file.name}",
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def format_summary(summary: Summary) -> str:
-    """Lay a summary out as a table for people."""
+    """Format a summary as a table for people."""
     lines = [
         f"{summary.n_rows:,} rows, "
         f"{summary.n_features:,} features ({summary.features_used:,} occur), "

@@ -21,7 +21,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "tune",
         help="choose S, alpha and beta on held-out rows",
         description="Tries settings on rows held out of TRAIN: by default the paper's, whose best "
-        "(alpha, beta) at S = mean labels a row is chosen first, then the best S for it. "
+        "(alpha, beta) at S = mean labels per row is chosen first, then the best S for it. "
         "Ctrl-C ends the search and keeps what is done.",
     )
     parser.add_argument("train", type=Path, help=DATA_HELP)
@@ -54,7 +54,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
-    from swnn_xp.tuning import tune
+    from swnn_xp.tuning import Split, tune
 
     if args.plot is not None and args.plot.suffix not in (".html", ".png"):
         raise ValueError(f"--plot {args.plot}: the name must end in .html or .png")
@@ -70,9 +70,7 @@ def run(args: argparse.Namespace) -> None:
         X, Y,
         grid="wide" if args.wide else "paper",
         metric=args.metric,
-        holdout=args.holdout,
-        folds=args.folds,
-        seed=args.seed,
+        split=Split(args.holdout, args.folds, args.seed),
         propensity=tuple(args.propensity),
         backend=args.backend,
         n_jobs=args.jobs,
@@ -89,7 +87,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def format_result(result: TuningResult) -> str:
-    """Lay a result out for people, best settings first; the choice is marked."""
+    """Format a result for people, best settings first; the choice is marked."""
     ordered = sorted(result.trials, key=lambda trial: -trial.score)
     shown = ordered[:_SHOWN]
     if result.best not in shown:

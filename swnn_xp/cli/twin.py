@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from swnn_xp.cli._common import output
 from swnn_xp.cli._progress import note
 from swnn_xp.datasets import PAPER_SUMMARIES, make_twin
 from swnn_xp.io import write_xmc
@@ -54,4 +55,5 @@ def run(args: argparse.Namespace) -> None:
         )
     name = twin.name.removeprefix("twin of ")
     notice = _NOTICE.format(name=name, scale=args.scale, seed=args.seed)
-    (args.output / "SYNTHETIC.txt").write_text(notice, encoding="utf-8")
+    with output(args.output / "SYNTHETIC.txt") as file:
+        file.write(notice)

@@ -1,4 +1,4 @@
-"""`swnn verify`: tell whether a model folder is whole."""
+"""`swnn verify`: check that a model folder is complete and unaltered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> None:
     from swnn_xp.store import verify
 
     checked = verify(args.model)
-    clf = SWNNClassifier.load(args.model)  # sound files may still be no classifier
+    clf = SWNNClassifier.load(args.model)  # intact files may still not be a classifier
     clf._model.check()
     print(
         f"{args.model}: sound; {checked:,} bytes, {clf.n_samples_fit_:,} rows, "

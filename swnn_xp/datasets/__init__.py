@@ -1,4 +1,4 @@
-"""Data sets: one shipped, others found on disk by name, and synthetic twins of the paper's."""
+"""Data sets: one in the package, others on disk by name, and synthetic twins of the paper's."""
 
 from ._dataset import Dataset
 from ._describe import Description, available, describe

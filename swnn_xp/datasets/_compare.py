@@ -1,4 +1,4 @@
-"""What of a data set differs from its published figures."""
+"""Differences between a data set and its published figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ABSOLUTE, _RELATIVE = 0.006, 0.001
 
 
 def differences(published: Published, X_train: Any, Y_train: Any, Y_test: Any) -> tuple[str, ...]:
-    """Say in one sentence each what differs; nothing if all agrees."""
+    """Describe each difference in one sentence."""
     n_rows, n_labels = Y_train.shape[0], Y_train.shape[1]
     n_pairs = Y_train.nnz
     if published.means_over == "all":
@@ -28,13 +28,13 @@ def differences(published: Published, X_train: Any, Y_train: Any, Y_test: Any) -
         ("labels per point", published.labels_per_point, n_pairs / max(n_rows, 1)),
     ]
     return tuple(
-        f"{what}: published {told:,}, found {round(found, 2):,}"
-        for what, told, found in [
+        f"{what}: published {stated:,}, found {round(found, 2):,}"
+        for what, stated, found in [
             *((w, t, f) for w, t, f in counts if t is not None and t != f),
             *((w, t, f) for w, t, f in means if t is not None and not _close(t, f)),
         ]
     )
 
 
-def _close(told: float, found: float) -> bool:
-    return abs(told - found) <= _ABSOLUTE + _RELATIVE * told
+def _close(stated: float, found: float) -> bool:
+    return abs(stated - found) <= _ABSOLUTE + _RELATIVE * stated

@@ -15,16 +15,16 @@ class Dataset:
     name : str
         The name it was loaded by.
     X_train, X_test : scipy.sparse.csr_array
-        Features, float32, a row an example.
+        Features, float32, one row per example.
     Y_train, Y_test : scipy.sparse.csr_array
-        Labels, 0/1, a row an example.
+        Labels, 0/1, one row per example.
     feature_names, label_names : list of str
-        A name a column; empty where the set has no names.
+        One name per column; empty if the set has no names.
     row_names_train, row_names_test : list of str
-        A name a row; empty where the set has no names.
+        One name per row; empty if the set has no names.
     differences : tuple of str
-        What differs from the published figures, a sentence each; empty if nothing does. This is
-        how `load` reports a mismatch: it raises no warning.
+        Differences from the published figures, one sentence each. `load` reports a mismatch here
+        and raises no warning.
     """
 
     name: str

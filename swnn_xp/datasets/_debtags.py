@@ -1,7 +1,7 @@
 """Unpack the shipped data set "debtags" (written by scripts/make_debtags.py).
 
-One xz-compressed .npz: column ids are kept as differences within a row, because siblings then
-look alike and compress. As repository text it is no smaller and takes seven times as long to read
+One xz-compressed .npz: column ids are stored as differences within a row, which compress
+better. As repository text it is no smaller and takes seven times as long to read
 (scripts/check_debtags.py).
 """
 
@@ -49,7 +49,7 @@ def load_debtags(weighting: Literal["tfidf", "counts"]) -> Dataset:
 
 
 def _unpack(lengths: Any, steps: Any, data: Any, n_columns: int) -> Any:
-    """Sum the differences up again, starting from 0 in each row."""
+    """Turn differences back into column ids, starting from 0 in each row."""
     indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     total = np.concatenate([[0], np.cumsum(steps, dtype=np.int64)])
     indices = total[1:] - np.repeat(total[indptr[:-1]], lengths)

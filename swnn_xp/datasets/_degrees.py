@@ -1,6 +1,6 @@
 """How many entries each row and each column of a twin gets.
 
-A sequence of whole numbers is drawn up from its five-number summary: straight lines to the median,
+A sequence of whole numbers is built from its five-number summary: straight lines to the median,
 a geometric line to the third quartile, then a tail up to the maximum, bent until the mean is right.
 """
 

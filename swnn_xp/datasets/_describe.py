@@ -1,4 +1,4 @@
-"""What data sets there are, and which of them are at hand."""
+"""The known data sets, and which of them can be loaded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def describe(root: str | os.PathLike[str] | None = None) -> list[Description]:
     Returns
     -------
     list of Description
-        One row a set, in the order of the registry.
+        One per set, in the order of the registry.
 
     Examples
     --------

@@ -27,10 +27,10 @@ def load(
     """Load a data set by its name.
 
     "debtags" is shipped with the package. Other sets are read from files that you have: nothing is
-    downloaded. They are sought in `root`, in a folder named like the set or as the Extreme
+    downloaded. They are looked up in `root`, in a folder named like the set or as the Extreme
     Classification Repository names it, under the repository's file names or as ``train.txt`` and
-    ``test.txt``, plain, .gz or .xz, with ``feature_map.txt`` and ``label_map.txt`` if any.
-    A folder there with a name not known to the registry can be loaded too.
+    ``test.txt``, plain, .gz or .xz, with optional ``feature_map.txt`` and ``label_map.txt``.
+    A folder whose name is not in the registry can be loaded as well.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Match rows with columns so that both get the number of entries they are due.
+"""Match rows with columns so that both get their numbers of entries.
 
-Rows and columns lie on one circle of topics. A row asks for its entries at places around its own,
-a column offers its entries around its own place, wider the more it has. Both lists are sorted by
-place and matched in order: counts are exact, and what is near on the circle goes together.
-A 64-bit word holds an entry: its place, or later its row, in the upper half, an id in the lower.
+Rows and columns lie on a circle of topics. A row asks for entries at topics around its own, a
+column offers entries around its own topic, over a wider range the more it has. Both lists are
+sorted by topic and matched in order: counts are exact, and neighbours on the circle are matched.
+A 64-bit word holds an entry: its topic, or later its row, in the upper half, an id in the lower.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ _ROUNDS = 40
 _NEAR = 300  # rows; nearer ones often have the column already
 
 
-class RowPlaces(NamedTuple):
-    """Where rows ask; all rows of a family have the same values, so they ask at the same places."""
+class RowTopics(NamedTuple):
+    """Where rows ask; all rows of a family ask at the same topics."""
 
-    place: Any
+    topic: Any
     second: Any
     reach: Any
     phase: Any
 
 
-class ColumnPlaces(NamedTuple):
-    """Where columns offer: evenly within `width` around `place`, `burst` entries at a time."""
+class ColumnTopics(NamedTuple):
+    """Where columns offer: evenly within `width` around `topic`, `burst` entries at a time."""
 
-    place: Any
+    topic: Any
     width: Any
     burst: int
 
 
 def match(
-    lengths: Any, rows: RowPlaces, counts: Any, columns: ColumnPlaces, rng: np.random.Generator
+    lengths: Any, rows: RowTopics, counts: Any, columns: ColumnTopics, rng: np.random.Generator
 ) -> Any:
     """Pair rows with columns.
 
@@ -48,8 +48,8 @@ def match(
     ----------
     lengths, counts : ndarray
         Entries of each row and of each column; equal sums.
-    rows, columns : RowPlaces, ColumnPlaces
-        Their places.
+    rows, columns : RowTopics, ColumnTopics
+        Where they ask and offer.
     rng : numpy.random.Generator
         Used for repairs only.
 
@@ -61,7 +61,7 @@ def match(
     """
     asked = np.empty(int(lengths.sum()), dtype=np.uint64)
     for part, ids, within in _entries(lengths):
-        home = np.where(within % 5 == 4, rows.second[ids], rows.place[ids])
+        home = np.where(within % 5 == 4, rows.second[ids], rows.topic[ids])
         offset = (within * GOLDEN + rows.phase[ids]) % 1 - 0.5
         asked[part] = _word(home + rows.reach[ids] * offset, ids)
     asked.sort()
@@ -69,7 +69,7 @@ def match(
     for part, ids, within in _entries(counts):
         n_bursts = -(-counts[ids] // columns.burst)
         offset = (within // columns.burst + 0.5) / n_bursts - 0.5
-        offered[part] = _word(columns.place[ids] + columns.width[ids] * offset, ids)
+        offered[part] = _word(columns.topic[ids] + columns.width[ids] * offset, ids)
     offered.sort()
     for start in range(0, len(asked), _CHUNK):
         part = slice(start, start + _CHUNK)
@@ -80,7 +80,7 @@ def match(
 
 
 def _entries(counts: Any) -> Iterator[tuple[slice, Any, Any]]:
-    """Entries in chunks: their place in the whole, whose they are, and the how-manieth of it."""
+    """Entries in chunks: their slice of all entries, their owners, and their ranks per owner."""
     if counts.sum() == 0:
         return
     ends = np.cumsum(counts)
@@ -94,8 +94,8 @@ def _entries(counts: Any) -> Iterator[tuple[slice, Any, Any]]:
         yield slice(start, int(ends[last - 1])), ids, within
 
 
-def _word(place: Any, ids: Any) -> Any:
-    turned = ((place % 1) * 2.0**32).astype(np.uint64)
+def _word(topic: Any, ids: Any) -> Any:
+    turned = ((topic % 1) * 2.0**32).astype(np.uint64)
     return (np.minimum(turned, _LOW) << _HALF) | ids.astype(np.uint64)
 
 
@@ -129,7 +129,7 @@ def _separate(pairs: Any, lengths: Any, rng: np.random.Generator) -> Any:
 
 
 def _distinct(one: Any, other: Any) -> tuple[Any, Any]:
-    """Those couples of positions of which the second is in no other couple."""
+    """The pairs of positions whose second member is in no other pair."""
     words = (other.astype(np.uint64) << _HALF) | np.arange(len(one), dtype=np.uint64)
     words.sort()
     other, couple = _row(words), (words & _LOW).astype(np.int64)

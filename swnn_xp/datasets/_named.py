@@ -1,4 +1,4 @@
-"""Read a data set from the files the user has."""
+"""Read a data set from the user's files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def load_named(name: str, files: Files, split: int) -> Dataset:
 
 
 def _names(path: Path | None, n_columns: int) -> tuple[list[str], tuple[str, ...]]:
-    """Names of the columns; none, and a note, if the file has another number of them."""
+    """Names of the columns; none, and a note, if their number is wrong."""
     from swnn_xp.io import read_names
 
     names = read_names(path) if path else []
@@ -52,7 +52,7 @@ def _names(path: Path | None, n_columns: int) -> tuple[list[str], tuple[str, ...
 
 
 def _split_rows(path: Path, split: int, n_rows: int) -> Any:
-    """Row ids of one split: the file has a column a split, and counts rows from 1."""
+    """Row ids of one split: the file has one column per split and counts rows from 1."""
     columns = np.loadtxt(path, dtype=np.int64, ndmin=2)
     if not 0 <= split < columns.shape[1]:
         raise ValueError(f"{path}: has splits 0 to {columns.shape[1] - 1}, not {split}")

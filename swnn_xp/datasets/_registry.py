@@ -14,7 +14,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Published:
-    """What is published of a data set.
+    """The published figures of a data set.
 
     `labels_per_point` and `points_per_label` are means over the training rows for some sets and
     over all rows for others: `means_over` says which. `files` holds (train, test) pairs or
@@ -104,7 +104,7 @@ _TABLE = (
 
 
 def key(name: str) -> str:
-    """Bring a name into the form names are compared in: letters and digits, lower case."""
+    """Normalise a name for comparison: letters and digits, lower case."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
@@ -113,5 +113,5 @@ _BY_KEY = {key(name): p for p in _TABLE for name in (p.name, *p.aliases)}
 
 
 def find_published(name: str) -> Published | None:
-    """Look a name or alias up, whatever its case and punctuation."""
+    """Look up a name or alias, ignoring case and punctuation."""
     return _BY_KEY.get(key(name))

@@ -10,8 +10,8 @@ from ._dataset import Dataset
 from ._degrees import column_tail, degree_sequence, row_tail, sample, thin, with_total
 from ._matching import match
 from ._paper import PAPER_SUMMARIES
-from ._places import column_places, lay_out, row_places
 from ._registry import Published, find_published
+from ._topics import column_topics, lay_out, row_topics
 from ._twin_rows import TestRows, binary_rows, draw_test_rows, resample, weigh
 
 
@@ -19,7 +19,7 @@ def make_twin(name: str, scale: float = 1.0, seed: int = 0) -> Dataset:
     """Make a synthetic data set like one of the paper's six.
 
     At scale 1 the training rows have the paper's five-number summaries and means: occurrences of
-    labels and features, labels and features a row. Rows have topics: rows of like topics share
+    labels and features, labels and features per row. Rows have topics: rows of like topics share
     features and labels, some more so (families of two to six rows), and common words occur
     everywhere. A quarter of the test rows are near-duplicates of a training row. Values are like
     tf-idf. Labels can be learnt from neighbours, but how well says nothing of the real data.
@@ -30,7 +30,7 @@ def make_twin(name: str, scale: float = 1.0, seed: int = 0) -> Dataset:
         One of the paper's six sets, see `describe`.
     scale : float, default 1
         Number of rows relative to the original. Below 1 the twin is like a random sample of the
-        rows: features and labels a row stay as they are, occurrences are thinned binomially, and
+        rows: features and labels per row stay as they are, occurrences are thinned binomially, and
         columns that no longer occur are dropped. Above 1, occurrences grow with the rows and the
         columns stay.
     seed : int, default 0
@@ -87,7 +87,7 @@ def make_twin(name: str, scale: float = 1.0, seed: int = 0) -> Dataset:
 
 
 def _full_size(published: Published) -> tuple[Any, Any, Any, Any]:
-    """Features and labels a row, occurrences of features and labels, each ascending, at scale 1."""
+    """Features and labels per row, and their occurrences, each ascending, at scale 1."""
     paper = PAPER_SUMMARIES[published.name]
     n = published.n_train
     n_features = degree_sequence(
@@ -116,14 +116,14 @@ def _split(
     row_ids: tuple[Any, Any],
     rng: np.random.Generator,
 ) -> tuple[Any, Any]:
-    """Train and test rows of 0/1 for one kind of column, features or labels.
+    """Train and test rows of 0/1, for features or for labels.
 
     Each `stray`-th column belongs to no topic.
     """
     n_rows = len(lengths)
     counts = with_total(counts, int(lengths.sum()), n_rows)
-    columns = column_places(counts, n_rows, stray, rng.random())
-    train = match(lengths, row_places(family, lengths), counts, columns, rng)
+    columns = column_topics(counts, n_rows, stray, rng.random())
+    train = match(lengths, row_topics(family, lengths), counts, columns, rng)
     drawn = resample(train, n_rows, test, rng)
     column_ids = rng.permutation(max(n_columns, len(counts)))
     return binary_rows(train, row_ids[0], column_ids), binary_rows(drawn, row_ids[1], column_ids)

@@ -19,7 +19,7 @@ def idf_weights(train: Any) -> Any:
     Returns
     -------
     ndarray
-        One weight a column, float64.
+        One weight per column, float64.
     """
     n_rows, n_columns = train.shape
     df = np.bincount(train.indices, minlength=n_columns)
@@ -27,14 +27,14 @@ def idf_weights(train: Any) -> Any:
 
 
 def tfidf(counts: Any, idf: Any) -> Any:
-    """(1 + ln count) * idf at every stored entry; rows are not brought to unit length.
+    """(1 + ln count) * idf at every stored entry; rows are not normalised.
 
     Parameters
     ----------
     counts : csr_array
         Term counts without stored zeros.
     idf : ndarray
-        One weight a column.
+        One weight per column.
 
     Returns
     -------

@@ -56,7 +56,7 @@ class Report:
     rows_per_second: float
     roofline_share: float | None
     """Time that moving the bytes takes at the device's peak, over the measured time; an estimate
-    of how much room is left. None where the device does not report its bandwidth."""
+    of how much room is left. None if the device does not state its bandwidth."""
 
 
 def check(backend: str, size: str = "small", device: Any = None) -> Report:
@@ -107,7 +107,7 @@ def least_bytes(problem: Problem) -> int:
 
 
 def device_name(backend: str, device: Any) -> str:
-    """What the device calls itself."""
+    """The name of the device."""
     if backend != "cupy":
         return str(device or "default device")
     import cupy
@@ -117,14 +117,14 @@ def device_name(backend: str, device: Any) -> str:
 
 
 def peak_bandwidth(backend: str, device: Any) -> float | None:
-    """Bytes a second between the device and its memory by its own figures, if it has any."""
+    """Bytes per second between the device and its memory, by its own figures, if any."""
     if backend != "cupy":
         return None
     import cupy
 
     known = cupy.cuda.Device(device or 0).attributes
     kilohertz, bits = known.get("MemoryClockRate", 0), known.get("GlobalMemoryBusWidth", 0)
-    return 2e3 * kilohertz * bits / 8 or None  # two transfers a clock
+    return 2e3 * kilohertz * bits / 8 or None  # two transfers per clock
 
 
 def _matrix(stream: int, rows: int, columns: int, length: int) -> sp.csr_array:

@@ -1,4 +1,4 @@
-"""How long single rows take, one after another, on one thread."""
+"""Latency of single rows, on one thread."""
 
 from __future__ import annotations
 

@@ -1,17 +1,18 @@
-"""Get at a cluster: one that runs already, or one of processes on this machine."""
+"""Connect to a running cluster, or start one of processes on this machine."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 
 import dask
 from distributed import Client, LocalCluster
 
-# A busy machine can take longer than Dask's 15 seconds to start a worker anew, and than its 30 to
-# answer; without this, Dask gives the worker up for good. When none is left at all, an error is
-# better than waiting for ever.
+from swnn_xp._checks import check_threads
+
+# A busy machine can take longer than Dask's 15 seconds to restart a worker, and than its 30 to
+# answer; without this, Dask gives up the worker for good. When no worker is left, an error is
+# better than waiting forever.
 _PATIENCE = {
     "distributed.comm.timeouts.connect": "120s",
     "distributed.deploy.lost-worker-timeout": "120s",
@@ -21,13 +22,14 @@ _PATIENCE = {
 
 @contextlib.contextmanager
 def connect(cluster: str | Client = "local") -> Iterator[Client]:
-    """Connect to a cluster for the time of a ``with`` block.
+    """Connect to a cluster for the duration of a ``with`` block.
 
     Parameters
     ----------
     cluster : str or Client
-        ``"local"``: a process for each core of this machine, stopped at the end; ``"local:4"``:
-        that many. Anything with ``://`` is the address of a scheduler; a client is used as it is.
+        ``"local"``: one process for each core that this process may use, stopped at the end;
+        ``"local:4"``: four of them. Anything with ``://`` is the address of a scheduler; a client
+        is used as it is.
 
     Yields
     ------
@@ -61,10 +63,10 @@ def connect(cluster: str | Client = "local") -> Iterator[Client]:
 
 
 def _local_workers(cluster: str) -> int:
-    kind, _, count = cluster.partition(":")
-    if kind != "local" or (count and not (count.isdecimal() and int(count) > 0)):
+    where, _, count = cluster.partition(":")
+    if where != "local" or (count and not (count.isdecimal() and int(count) > 0)):
         raise ValueError(
             f"cluster must be 'local', 'local:N' or a scheduler's address such as "
             f"tcp://host:8786, got {cluster!r}"
         )
-    return int(count) if count else len(os.sched_getaffinity(0))
+    return int(count) if count else check_threads(-1)

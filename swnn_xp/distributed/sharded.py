@@ -15,9 +15,9 @@ from distributed import Client, Future, wait
 
 from swnn_xp._checks import check_count, check_names, check_width
 from swnn_xp.classifier import SWNNClassifier
-from swnn_xp.distributed import folder
-from swnn_xp.distributed.files import as_paths, cut_file, even_bounds, read_shape
-from swnn_xp.distributed.shards import FileShard, MatrixShard, Recipe, make_shard
+from swnn_xp.distributed import shard_folder
+from swnn_xp.distributed.file_slices import as_paths, even_bounds, read_shape, slice_file
+from swnn_xp.distributed.shards import FileRecipe, MatrixRecipe, Recipe, make_shard
 from swnn_xp.distributed.tasks import (
     labels_of_winners,
     rank_by_shard,
@@ -30,15 +30,15 @@ from swnn_xp.rows.canonical import canonical_rows, label_rows, to_csr
 from swnn_xp.search.top_rows import merge
 
 BLOCK = 1024
-"""Queries that travel together."""
+"""Queries that are sent together."""
 
 
 class ShardedClassifier:
-    """Training rows over the workers of a Dask cluster; answers as `SWNNClassifier` does.
+    """Training rows spread over the workers of a Dask cluster; answers like `SWNNClassifier`.
 
     Made by `from_matrices`, `from_files` or `load`. When the worker that holds a shard dies,
-    another makes the shard again from its recipe. The answers are the same to the
-    last bit as those of one classifier over all rows, ties included.
+    another makes the shard again from its recipe. The answers equal those of one classifier over
+    all rows to the last bit, ties included.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class ShardedClassifier:
         Y = to_csr(labels.indptr, labels.indices, ones, (n_rows, labels.n_labels))
         bounds = even_bounds(n_rows, _count(client, n_shards))
         recipes = [
-            MatrixShard(X[start:stop], Y[start:stop], start) for start, stop in pairwise(bounds)
+            MatrixRecipe(X[start:stop], Y[start:stop], start) for start, stop in pairwise(bounds)
         ]
         return cls(client, recipes, X.shape[1], Y.shape[1], **params)
 
@@ -124,8 +124,8 @@ class ShardedClassifier:
         ----------
         client : distributed.Client
         files : path, or sequence of paths
-            One file is cut by rows. Of several, each has a header of its own; their rows follow
-            one another, and a shard is one file or several.
+            One file is cut by rows. Several files have a header each, their rows are numbered
+            consecutively, and a shard is one file or several.
         n_shards : int, optional
             Default: one for each worker, at most one for each file if there are several.
         **params
@@ -136,13 +136,13 @@ class ShardedClassifier:
             raise ValueError("there are no training rows")
         shapes = [read_shape(path) for path in paths]
         wanted = _count(client, n_shards)
-        pieces = [p for path in paths for p in cut_file(path, wanted if len(paths) == 1 else 1)]
-        pieces = [piece for piece in pieces if piece.n_rows]
+        per_file = wanted if len(paths) == 1 else 1
+        slices = [s for path in paths for s in slice_file(path, per_file) if s.n_rows]
         widths = max(s.n_features for s in shapes), max(s.n_labels for s in shapes)
-        bounds = even_bounds(len(pieces), wanted)
+        bounds = even_bounds(len(slices), wanted)
         recipes, first = [], 0
         for start, stop in pairwise(bounds):
-            recipes.append(FileShard(tuple(pieces[start:stop]), *widths, first))
+            recipes.append(FileRecipe(tuple(slices[start:stop]), *widths, first))
             first += recipes[-1].n_rows
         return cls(client, recipes, *widths, **params)
 
@@ -150,23 +150,28 @@ class ShardedClassifier:
     def load(cls, client: Client, path: str | os.PathLike[str], **params: Any) -> Self:
         """Open what `save` wrote, or a single model; workers map it from the shared path.
 
-        A single model is one shard, which every worker opens by itself: queries are spread then.
+        A single model is one shard that every worker opens; the queries are spread over them.
         """
-        found = folder.read(path, **params)
+        found = shard_folder.read(path, **params)
         return cls(client, found.recipes, found.n_features, found.n_labels, **found.params)
 
     def save(self, path: str | os.PathLike[str], label_names: list[str] | None = None) -> None:
-        """Let each worker write its shards to a folder on a shared path, for `load`."""
+        """Write the shards, each on its worker, to a folder on a shared path, for `load`."""
         check_names(label_names, self.n_labels_, "label_names")
-        folder.begin(path)
+        shard_folder.begin(path)
         futures = [
-            self._submit(folder.save_shard, shard, folder.shard_path(path, i))
+            self._submit(shard_folder.save_shard, shard, shard_folder.shard_path(path, i))
             for i, shard in enumerate(self._shards)
         ]
         shards = self.client.gather(futures)
-        params = folder.deciding(self.clf.get_params())
-        widths = self.n_features_in_, self.n_labels_
-        folder.finish(path, shards, *widths, params, label_names)
+        shard_folder.finish(
+            path,
+            shards,
+            n_features=self.n_features_in_,
+            n_labels=self.n_labels_,
+            params=shard_folder.answer_params(self.clf.get_params()),
+            label_names=label_names,
+        )
 
     def wait(self) -> Self:
         """Wait until all shards are made; an error in one is raised."""
@@ -202,7 +207,7 @@ class ShardedClassifier:
         return self._submit(vote_of_winners, found, known, float(clf.alpha), k, clf.memory_budget)
 
     def _found(self, block: Future, n_neighbors: int) -> Future:
-        """Search all shards and merge what they find, two and two."""
+        """Search all shards and merge their neighbours pairwise."""
         level = [self._submit(search_shard, shard, block, n_neighbors) for shard in self._shards]
         while len(level) > 1:
             pairs = zip(level[::2], level[1::2], strict=False)
@@ -222,7 +227,7 @@ class ShardedClassifier:
 
     def _submit(self, task: Any, *args: Any) -> Future:
         # No task is tied to a worker: Dask prefers the one that holds the shard, and tasks with
-        # ties, even loose ones, are never started once all the workers that they name are gone.
+        # ties, even loose ones, never start once all workers that they name are lost.
         with warnings.catch_warnings():
             # Rows are part of the recipe on purpose: they must survive the workers.
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
@@ -244,13 +249,13 @@ def _narrow(X: Any, n_features: int) -> Any:
 def _arrays(futures: list[Future], blocks: list[Any], width: int) -> list[Any]:
     """Two dask arrays out of futures of pairs, such as ids and similarities."""
     pairs = [delayed(future) for future in futures]
-    kinds = ("int64", "float64")
+    dtypes = ("int64", "float64")
     return [
         da.concatenate(
             [
-                da.from_delayed(pair[side], (block.shape[0], width), kind)
+                da.from_delayed(pair[side], (block.shape[0], width), dtype)
                 for pair, block in zip(pairs, blocks, strict=True)
             ]
         )
-        for side, kind in enumerate(kinds)
+        for side, dtype in enumerate(dtypes)
     ]

@@ -1,42 +1,40 @@
 """A shard: some of the training rows, indexed, on one worker; and the recipes that make one.
 
-A recipe is small (or holds the rows themselves), never changes, and gives the same shard wherever
-and whenever it is run. Files are named with what they looked like when the recipe was written, so
-that a file that is gone or has changed is an error and not another answer.
+A recipe is small (or holds the rows themselves), never changes, and makes the same shard wherever
+and whenever it runs. Recipes record what their files looked like, so that a file that is missing or
+has changed is an error and not a different answer.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
+from swnn_xp.bulk.model_digest import model_digest
 from swnn_xp.classifier import SWNNClassifier
-from swnn_xp.distributed.files import Piece, read_pieces
+from swnn_xp.distributed.file_slices import FileSlice, read_slices
 from swnn_xp.rows.records import LabelRows, QuantisedRows
 
 Params = Mapping[str, Any]
 
-# Rough sizes: asking an index on a GPU for its arrays would copy them.
+# Estimates: asking an index on a GPU for its arrays would copy them.
 _ENTRY_BYTES, _LABEL_BYTES = 10, 8
-_PATH_BYTES = 1000  # opening a folder elsewhere moves nothing but its name
+_PATH_BYTES = 1000  # opening a folder elsewhere moves only its name
 
 
 class ShardError(ValueError):
-    """A shard can't be made (again), so there is no answer at all."""
+    """A shard can't be made (again), so there is no answer."""
 
 
 class Shard:
     """A fitted classifier over the rows with the ids ``first``, ``first + 1``, ...
 
-    It travels between workers as its rows, or as the folder that it was opened from.
+    It moves between workers as its rows, or as the folder that it was opened from.
     """
 
     def __init__(
-        self, clf: SWNNClassifier, first: int, size: int, stored: StoredShard | None = None
+        self, clf: SWNNClassifier, first: int, size: int, stored: StoredRecipe | None = None
     ) -> None:
         self.clf, self.first, self._size, self._stored = clf, first, size, stored
 
@@ -47,7 +45,7 @@ class Shard:
         return _indexed, (self.clf.get_params(), model.rows(), model.labels, self.first)
 
     def __sizeof__(self) -> int:
-        return self._size  # what Dask weighs a move with
+        return self._size  # Dask estimates the cost of a move by it
 
 
 class Recipe(Protocol):
@@ -61,7 +59,7 @@ class Recipe(Protocol):
     def n_rows(self) -> int:
         """Number of rows."""
 
-    def shard(self, params: Params) -> Shard:
+    def make(self, params: Params) -> Shard:
         """Make the shard."""
 
     def __str__(self) -> str:
@@ -69,8 +67,8 @@ class Recipe(Protocol):
 
 
 @dataclass(frozen=True)
-class MatrixShard:
-    """Rows that travel with the recipe."""
+class MatrixRecipe:
+    """Rows that are part of the recipe."""
 
     X: Any
     Y: Any
@@ -81,7 +79,7 @@ class MatrixShard:
         """Number of rows."""
         return int(self.X.shape[0])
 
-    def shard(self, params: Params) -> Shard:
+    def make(self, params: Params) -> Shard:
         """Index the rows."""
         return _fitted(self.X, self.Y, self.first, params)
 
@@ -90,10 +88,10 @@ class MatrixShard:
 
 
 @dataclass(frozen=True)
-class FileShard:
+class FileRecipe:
     """Rows in text files on a path that all workers share."""
 
-    pieces: tuple[Piece, ...]
+    slices: tuple[FileSlice, ...]
     n_features: int
     n_labels: int
     first: int
@@ -101,30 +99,30 @@ class FileShard:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return sum(piece.n_rows for piece in self.pieces)
+        return sum(file_slice.n_rows for file_slice in self.slices)
 
-    def shard(self, params: Params) -> Shard:
+    def make(self, params: Params) -> Shard:
         """Read and index the rows."""
-        X, Y = read_pieces(self.pieces, self.n_features, self.n_labels)
+        X, Y = read_slices(self.slices, self.n_features, self.n_labels)
         return _fitted(X, Y, self.first, params)
 
     def __str__(self) -> str:
-        return ", ".join(str(piece) for piece in self.pieces)
+        return ", ".join(map(str, self.slices))
 
 
 @dataclass(frozen=True)
-class StoredShard:
+class StoredRecipe:
     """A saved model on a path that all workers share, mapped into memory."""
 
     path: str
     manifest: str
-    """Checksum of its manifest, which holds the checksums of all else."""
+    """Digest of its manifest (`model_digest`)."""
     n_rows: int
     first: int = 0
 
-    def shard(self, params: Params) -> Shard:
+    def make(self, params: Params) -> Shard:
         """Open the model."""
-        if manifest_checksum(self.path) != self.manifest:
+        if model_digest(self.path) != self.manifest:
             raise ValueError("the model has been replaced since")
         return Shard(SWNNClassifier.load(self.path, **params), self.first, _PATH_BYTES, self)
 
@@ -132,15 +130,10 @@ class StoredShard:
         return self.path
 
 
-def manifest_checksum(path: str | os.PathLike[str]) -> str:
-    """Checksum that changes whenever the model in a folder is replaced."""
-    return hashlib.sha256((Path(path) / "manifest.json").read_bytes()).hexdigest()
-
-
 def make_shard(recipe: Recipe, params: Params) -> Shard:
     """Follow a recipe; runs on a worker, again if the worker dies."""
     try:
-        return recipe.shard(params)
+        return recipe.make(params)
     except (OSError, ValueError, ImportError) as error:
         raise ShardError(f"the shard of {recipe} can't be made: {error}") from error
 

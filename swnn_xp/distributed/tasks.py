@@ -1,4 +1,4 @@
-"""What workers do with a block of queries: search, merge, look labels up, vote."""
+"""What workers do with a block of queries: search, merge, look up labels, vote."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from swnn_xp.vote.blocks import rank_in_blocks
 
 
 class KnownLabels(NamedTuple):
-    """Labels of some rows: ``labels`` has those of the row ``ids[i]`` at place i."""
+    """Labels of some rows: those of row ``ids[i]`` are at position i of ``labels``."""
 
     ids: Any
     labels: LabelRows
@@ -26,7 +26,7 @@ def search_shard(shard: Shard, X: Any, n_neighbors: int) -> Neighbours:
 
 
 def labels_of_winners(shard: Shard, found: Neighbours) -> KnownLabels:
-    """Look up the labels of those rows that are the shard's."""
+    """Look up the labels of the shard's own rows among the winners."""
     model = shard.clf._model
     ids = np.unique(found.ids) - shard.first
     ids = ids[(ids >= 0) & (ids < model.next_id)]
@@ -36,37 +36,37 @@ def labels_of_winners(shard: Shard, found: Neighbours) -> KnownLabels:
 def vote_of_winners(
     found: Neighbours, known: list[KnownLabels], alpha: float, k: int, memory_budget: int
 ) -> Ranking:
-    """Count the votes of rows whose labels the shards have looked up, the first shard first."""
+    """Count the votes of rows whose labels the shards have looked up, in the shards' order."""
     ids = np.concatenate([some.ids for some in known])
-    # Votes are summed by label, so numbering the rows anew changes nothing.
-    places = np.where(found.ids >= 0, np.searchsorted(ids, found.ids), -1)
+    # Votes are summed by label, so renumbering the rows changes nothing.
+    positions = np.where(found.ids >= 0, np.searchsorted(ids, found.ids), -1)
     labels = _joined([some.labels for some in known])
-    return rank_in_blocks(Neighbours(places, found.sims), labels, alpha, k, memory_budget)
+    return rank_in_blocks(Neighbours(positions, found.sims), labels, alpha, k, memory_budget)
 
 
 def rank_by_shard(shard: Shard, X: Any, k: int) -> Ranking:
-    """Rank labels where one shard has all the rows: its backend may do it in one go."""
+    """Rank labels where one shard has all rows: its backend may do it in one step."""
     return Ranking(*shard.clf.predict_topk(X, k))
 
 
 def same(block: Any) -> Any:
-    """Hand a block on: as a task's result it can be made again when the worker that has it dies."""
+    """Return a block: as a task's result, it can be made again when its worker dies."""
     return block
 
 
-def _labels_at(labels: LabelRows, places: Any) -> LabelRows:
-    starts = labels.indptr[places]
-    sizes = labels.indptr[places + 1] - starts
+def _labels_at(labels: LabelRows, positions: Any) -> LabelRows:
+    starts = labels.indptr[positions]
+    sizes = labels.indptr[positions + 1] - starts
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
     entries = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], sizes)
     return LabelRows(indptr, labels.indices[entries], labels.n_labels)
 
 
-def _joined(parts: list[LabelRows]) -> LabelRows:
-    ends = np.cumsum([0, *(part.indices.size for part in parts)])
-    starts = [part.indptr[1:] + end for part, end in zip(parts, ends, strict=False)]
+def _joined(runs: list[LabelRows]) -> LabelRows:
+    ends = np.cumsum([0, *(run.indices.size for run in runs)])
+    starts = [run.indptr[1:] + end for run, end in zip(runs, ends, strict=False)]
     return LabelRows(
         np.concatenate([np.zeros(1, np.int64), *starts]),
-        np.concatenate([part.indices for part in parts]),
-        max(part.n_labels for part in parts),
+        np.concatenate([run.indices for run in runs]),
+        max(run.n_labels for run in runs),
     )

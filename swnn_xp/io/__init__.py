@@ -3,13 +3,13 @@
 from swnn_xp.io.blocks import XMCBlock, iter_xmc
 from swnn_xp.io.errors import FormatError
 from swnn_xp.io.names import read_names, write_names
-from swnn_xp.io.place import Place
+from swnn_xp.io.position import Position
 from swnn_xp.io.reading import read_svmlight, read_xmc
 from swnn_xp.io.writing import write_xmc
 
 __all__ = [
     "FormatError",
-    "Place",
+    "Position",
     "XMCBlock",
     "iter_xmc",
     "read_names",

@@ -9,14 +9,14 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from swnn_xp.io.growing import Growing
-from swnn_xp.io.rows import Piece
+from swnn_xp.io.rows import ParsedRows
 
 
 class Assembler:
-    """Collects pieces and makes the two matrices of them.
+    """Collects parsed rows and builds the two matrices.
 
-    Labels are bool: a byte each, they can't overflow in a product as small integers would, sums
-    over them count in int64, and CuPy's sparse matrices take them.
+    Labels are bool: one byte each, no overflow in products as with small integers, sums count in
+    int64, and CuPy's sparse matrices accept them.
     """
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
@@ -26,16 +26,16 @@ class Assembler:
         self._features = Growing(np.int32)
         self._values = Growing(dtype)
 
-    def add(self, piece: Piece) -> None:
-        """Append the rows of a piece."""
-        self._label_counts.extend(piece.label_counts)
-        self._labels.extend(piece.labels)
-        self._feature_counts.extend(piece.feature_counts)
-        self._features.extend(piece.features)
-        self._values.extend(piece.values)
+    def add(self, parsed: ParsedRows) -> None:
+        """Append rows."""
+        self._label_counts.extend(parsed.label_counts)
+        self._labels.extend(parsed.labels)
+        self._feature_counts.extend(parsed.feature_counts)
+        self._features.extend(parsed.features)
+        self._values.extend(parsed.values)
 
     def finish(self, n_features: int | None, n_labels: int | None) -> tuple[csr_array, csr_array]:
-        """Make X and Y; a width that is None is one more than the largest id."""
+        """Build X and Y; a width of None means one more than the largest id."""
         features, labels = self._features.finish(), self._labels.finish()
         x = _csr(self._values.finish(), features, self._feature_counts.finish(), n_features)
         y = _csr(np.ones(len(labels), bool), labels, self._label_counts.finish(), n_labels)
@@ -50,9 +50,9 @@ def _csr(
 ) -> csr_array:
     if width is None:
         width = int(indices.max()) + 1 if len(indices) else 0
-    # SciPy wants both index arrays of one type, and int64 only where int32 is too small.
-    kind = np.int32 if len(indices) < 2**31 else np.int64
-    indptr = np.zeros(len(counts) + 1, kind)
+    # SciPy wants one type for both index arrays, and int64 only where int32 is too small.
+    dtype = np.int32 if len(indices) < 2**31 else np.int64
+    indptr = np.zeros(len(counts) + 1, dtype)
     np.cumsum(counts, out=indptr[1:])
     matrix = csr_array((data, indices, indptr), shape=(len(counts), width))
     matrix.has_canonical_format = True

@@ -1,4 +1,4 @@
-"""The one error that a text file can cause."""
+"""The error of malformed text files."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ PathLike: TypeAlias = str | os.PathLike[str]
 
 
 class FormatError(ValueError):
-    """A text file says something that its format does not allow.
+    """A text file violates its format.
 
     Attributes
     ----------
     path : str
         The file as the caller named it.
     line : int or None
-        Line number, from 1; None where the trouble has no line (damaged compressed data).
+        Line number, from 1; None if there is none (damaged compressed data).
     what : str
         What was found there.
 

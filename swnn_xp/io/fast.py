@@ -7,11 +7,11 @@ from io import BufferedIOBase, BufferedReader
 import numpy as np
 
 from swnn_kernels.text.decimal import powers_of_five
-from swnn_kernels.text.parse import ParseRules, parse_rows, parsed_rows
+from swnn_kernels.text.parse import ParseRules, parse_rows, room_for_rows
 from swnn_xp.io.errors import PathLike
 from swnn_xp.io.grammar import Rules
-from swnn_xp.io.place import Place
-from swnn_xp.io.rows import Piece, piece_of, row_at
+from swnn_xp.io.position import Position
+from swnn_xp.io.rows import ParsedRows, parsed_rows, row_at
 from swnn_xp.io.streams import DAMAGE
 
 _CHUNK = 1 << 22
@@ -22,17 +22,19 @@ _POWERS = powers_of_five()
 class FastRows:
     """Reads what the plain reader reads, faster, plain or compressed files alike.
 
-    Whole lines of a chunk go to the compiled parser. A line that it does not take (an error, or
-    something rare) goes to the plain parser, so that there is one place where rules and messages
-    are made. A line longer than the chunk makes the buffer grow.
+    Whole lines of a chunk go to the compiled parser. A line that it rejects (an error, or something
+    rare) goes to the plain parser, which alone defines the rules and the messages. A line longer
+    than the chunk makes the buffer grow.
     """
 
-    def __init__(self, path: PathLike, stream: BufferedIOBase, rules: Rules, place: Place) -> None:
-        self.place = place
+    def __init__(
+        self, path: PathLike, stream: BufferedIOBase, rules: Rules, position: Position
+    ) -> None:
+        self.position = position
         self._path = path
         self._stream = stream
         self._rules = rules
-        # Of the buffer, [begin, whole) are whole lines and [whole, end) is a part of one.
+        # In the buffer, [begin, whole) are whole lines and [whole, end) is part of one.
         self._begin = self._whole = self._end = 0
         self._at_end = False
         self._damage: Exception | None = None
@@ -49,26 +51,26 @@ class FastRows:
         self._advance(end, lines=1 if line else 0, rows=0)
         return line
 
-    def take(self, max_rows: int) -> Piece:
+    def take(self, max_rows: int) -> ParsedRows:
         """Read at least one row and at most `max_rows`; none at the end of the file."""
         while True:
             if self._begin == self._whole and not self._at_end:
                 self._fill()
                 continue
-            piece = self._parse(min(max_rows, _ROWS))
-            if len(piece.label_counts):
-                return piece
+            parsed = self._parse(min(max_rows, _ROWS))
+            if len(parsed.label_counts):
+                return parsed
             line = self.line()
             if not line:
-                return piece
-            row = row_at(self._path, self.place.line, line, self._rules)
+                return parsed
+            row = row_at(self._path, self.position.line, line, self._rules)
             if row is not None:
-                self.place = self.place._replace(row=self.place.row + 1)
-                return piece_of([row])
+                self.position = self.position._replace(row=self.position.row + 1)
+                return parsed_rows([row])
 
-    def _parse(self, max_rows: int) -> Piece:
+    def _parse(self, max_rows: int) -> ParsedRows:
         rules = self._rules
-        rows, place, n_labels, n_features = parse_rows(
+        rows, begin, n_labels, n_features = parse_rows(
             self._text,
             (self._begin, self._whole),
             max_rows,
@@ -82,9 +84,9 @@ class FastRows:
             _POWERS,
             self._out,
         )
-        self._advance(place, lines=rows, rows=rows)
+        self._advance(begin, lines=rows, rows=rows)
         out = self._out
-        return Piece(
+        return ParsedRows(
             out.label_counts[:rows],
             out.labels[:n_labels],
             out.feature_counts[:rows],
@@ -93,12 +95,12 @@ class FastRows:
         )
 
     def _advance(self, begin: int, lines: int, rows: int) -> None:
-        row, line, offset = self.place
-        self.place = Place(row + rows, line + lines, offset + begin - self._begin)
+        row, line, offset = self.position
+        self.position = Position(row + rows, line + lines, offset + begin - self._begin)
         self._begin = begin
 
     def _fill(self) -> None:
-        """Move the part of a line to the front and read on; called without whole lines."""
+        """Move the partial line to the front and read on; called when no whole line is left."""
         rest = self._end - self._begin
         if rest == len(self._buffer):
             old = self._buffer
@@ -114,8 +116,8 @@ class FastRows:
     def _read_into(self, room: memoryview) -> int:
         """Read as much as there is room for.
 
-        Damage behind some text is told when the text is used up: a bad line before it comes first,
-        as it does for a reader that takes no more than a line.
+        Damage behind some text is reported once that text is used up, so that a bad line before it
+        comes first, as it does for a reader that takes one line at a time.
         """
         if self._damage is not None:
             raise self._damage
@@ -123,7 +125,7 @@ class FastRows:
             return self._stream.readinto(room)
         count = 0
         try:
-            # In the steps of the stream itself: a larger one would lose what is sound of it.
+            # In the stream's own steps: a larger one would lose its sound part.
             while count < len(room) and (ready := self._stream.peek(1)):  # type: ignore[attr-defined]
                 step = self._stream.read(min(len(ready), len(room) - count))
                 room[count : count + len(step)] = step
@@ -137,4 +139,4 @@ class FastRows:
     def _allocate(self, size: int) -> None:
         self._buffer = bytearray(size)
         self._text = np.frombuffer(self._buffer, np.uint8)
-        self._out = parsed_rows(_ROWS, size)
+        self._out = room_for_rows(_ROWS, size)

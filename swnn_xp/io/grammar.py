@@ -1,4 +1,4 @@
-r"""What a line may say: the rules, and the plain parser that defines them.
+r"""The rules of the format, and the plain parser that defines them.
 
 Every reader must agree with the functions here on every input: the same rows, or a refusal at the
 same line. The text is bytes; nothing depends on the locale or on Unicode.
@@ -196,13 +196,13 @@ def _pair(word: bytes, rules: Rules) -> tuple[int, float]:
     return feature - rules.first_feature, float(value)
 
 
-def _whole(word: bytes, end: int, kind: str) -> int:
+def _whole(word: bytes, end: int, what: str) -> int:
     if not _DIGITS.fullmatch(word):
-        raise LineError(f"{kind} {_show(word)} is not a whole number")
+        raise LineError(f"{what} {_show(word)} is not a whole number")
     # Python refuses to turn thousands of digits into an int; ten digits decide.
     digits = word.lstrip(b"0") or b"0"
     if len(digits) > 10 or int(digits) >= end:
-        raise LineError(f"{kind} {_show(digits)} is not below {end}")
+        raise LineError(f"{what} {_show(digits)} is not below {end}")
     return int(digits)
 
 

@@ -1,4 +1,4 @@
-"""Maps of names: ``feature_map.txt``, ``label_map.txt``, a name a line."""
+"""Maps of names: ``feature_map.txt``, ``label_map.txt``, one name per line."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from swnn_xp.io.streams import BOM, open_input, open_output
 
 
 def read_names(path: PathLike, *, encoding: str = "utf-8") -> list[str]:
-    """Read names, a name a line; the name of id ``i`` is the ``i``-th.
+    """Read names, one per line; the name of id ``i`` is the ``i``-th.
 
-    Lines end in LF or CR LF, the last one may have no end; an empty line is an empty name. A
+    Lines end in LF or CR LF; the last may lack its end. An empty line is an empty name. A
     byte-order mark is skipped. Plain, gzip or xz files.
 
     Parameters
@@ -19,7 +19,7 @@ def read_names(path: PathLike, *, encoding: str = "utf-8") -> list[str]:
     path : str or path
         File to read.
     encoding : str, default "utf-8"
-        Of an ASCII-compatible kind, such as "latin-1".
+        Any ASCII-compatible encoding, such as "latin-1".
 
     Examples
     --------
@@ -43,7 +43,7 @@ def read_names(path: PathLike, *, encoding: str = "utf-8") -> list[str]:
 
 
 def write_names(path: PathLike, names: Iterable[str]) -> None:
-    r"""Write names as UTF-8, a name a line; the file appears complete or not at all.
+    r"""Write names as UTF-8, one per line; the file appears complete or not at all.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What stands before the first row: byte-order mark and header; and the choice of the reader."""
+"""What comes before the first row (byte-order mark, header), and the choice of the reader."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from swnn_xp.io.errors import FormatError, PathLike
 from swnn_xp.io.grammar import LineError, Rules, is_blank, parse_header
-from swnn_xp.io.place import Place
+from swnn_xp.io.position import Position
 from swnn_xp.io.rows import PythonRows, RowReader
 from swnn_xp.io.streams import BOM, open_input
 
 Engine: TypeAlias = Literal["auto", "fast", "python"]
 Header: TypeAlias = bool | Literal["auto"]
 
-# Bytes on the disk below which loading numba and its cache would take longer than plain parsing.
+# Bytes on disk below which loading numba and its cache takes longer than plain parsing.
 _FAST_FROM = 1 << 18
 
 
@@ -32,7 +32,7 @@ class Table(NamedTuple):
 
     def wanted(self, most: int) -> int:
         """Rows to take next: `most`, or what the header leaves."""
-        return most if self.n_rows is None else min(most, self.n_rows - self.reader.place.row)
+        return most if self.n_rows is None else min(most, self.n_rows - self.reader.position.row)
 
 
 @contextlib.contextmanager
@@ -42,24 +42,24 @@ def open_table(
     *,
     header: Header = "auto",
     engine: Engine = "auto",
-    resume: Place | None = None,
+    resume: Position | None = None,
 ) -> Iterator[Table]:
-    """Open a file, read its header, and stand before its first row or before `resume`."""
+    """Open a file, read its header, and move to its first row or to `resume`."""
     if header not in (True, False, "auto"):
         raise ValueError(f"header must be True, False or 'auto', not {header!r}")
     with open_input(path) as stream:
-        place = _skip_bom(path, stream, strict=rules.strict)
+        position = _skip_bom(path, stream, strict=rules.strict)
         n_rows = None
-        if header is True or (header == "auto" and _begins_with_header(stream, place)):
+        if header is True or (header == "auto" and _begins_with_header(stream, position)):
             line = stream.readline()
-            place = Place(0, 1, place.offset + len(line))
+            position = Position(0, 1, position.offset + len(line))
             n_rows, rules = _read_header(path, line, rules)
         elif rules.strict:
             raise FormatError(path, 1, "strict wants a header: rows, features, labels")
         if resume is not None:
             stream.seek(resume.offset)
-            place = resume
-        yield Table(path, _reader(path, stream, rules, place, engine), rules, n_rows)
+            position = resume
+        yield Table(path, _reader(path, stream, rules, position, engine), rules, n_rows)
 
 
 def check_end(table: Table) -> None:
@@ -67,28 +67,28 @@ def check_end(table: Table) -> None:
     reader = table.reader
     if table.n_rows is None:
         return
-    if reader.place.row < table.n_rows:
-        what = f"the header says {table.n_rows} rows, the file ends after {reader.place.row}"
-        raise FormatError(table.path, reader.place.line + 1, what)
+    if reader.position.row < table.n_rows:
+        what = f"the header says {table.n_rows} rows, the file ends after {reader.position.row}"
+        raise FormatError(table.path, reader.position.line + 1, what)
     while line := reader.line():
         if table.rules.strict or not is_blank(line):
             what = f"the header says {table.n_rows} rows, another line follows"
-            raise FormatError(table.path, reader.place.line, what)
+            raise FormatError(table.path, reader.position.line, what)
 
 
-def _skip_bom(path: PathLike, stream: BufferedIOBase, *, strict: bool) -> Place:
+def _skip_bom(path: PathLike, stream: BufferedIOBase, *, strict: bool) -> Position:
     if stream.read(len(BOM)) == BOM:
         if strict:
             raise FormatError(path, 1, "strict wants no byte-order mark")
-        return Place(0, 0, len(BOM))
+        return Position(0, 0, len(BOM))
     stream.seek(0)
-    return Place(0, 0, 0)
+    return Position(0, 0, 0)
 
 
-def _begins_with_header(stream: BufferedIOBase, place: Place) -> bool:
-    # Only a row can have a colon; a broken header must not be taken for one.
+def _begins_with_header(stream: BufferedIOBase, position: Position) -> bool:
+    # Only a row can have a colon; a broken header must not pass for one.
     line = stream.readline()
-    stream.seek(place.offset)
+    stream.seek(position.offset)
     return b":" not in line
 
 
@@ -101,12 +101,12 @@ def _read_header(path: PathLike, line: bytes, rules: Rules) -> tuple[int, Rules]
 
 
 def _reader(
-    path: PathLike, stream: BufferedIOBase, rules: Rules, place: Place, engine: Engine
+    path: PathLike, stream: BufferedIOBase, rules: Rules, position: Position, engine: Engine
 ) -> RowReader:
     if engine not in ("auto", "fast", "python"):
         raise ValueError(f"engine must be 'auto', 'fast' or 'python', not {engine!r}")
     if engine == "python" or (engine == "auto" and os.path.getsize(path) < _FAST_FROM):
-        return PythonRows(path, stream, rules, place)
+        return PythonRows(path, stream, rules, position)
     from swnn_xp.io.fast import FastRows  # imports numba
 
-    return FastRows(path, stream, rules, place)
+    return FastRows(path, stream, rules, position)

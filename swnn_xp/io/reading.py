@@ -24,35 +24,35 @@ def read_xmc(
 ) -> tuple[csr_array, csr_array]:
     r"""Read a file of the Extreme Classification Repository.
 
-    The first line is ``rows features labels``; then a line a row: labels joined by commas, a space,
-    ``feature:value`` pairs. What else is read and what is refused: see ``swnn_xp.io.grammar``.
+    The first line is ``rows features labels``; each further line is a row: labels joined by commas,
+    a space, ``feature:value`` pairs. ``swnn_xp.io.grammar`` lists what is accepted and refused.
 
     Parameters
     ----------
     path : str or path
-        Plain, gzip or xz; its first bytes tell which.
+        Plain, gzip or xz, recognised by its first bytes.
     strict : bool, default False
-        Refuse what real files often do against the format: CRLF, more than one blank, unsorted or
-        repeated features, a missing last newline, ...
+        Refuse common deviations from the format: CRLF, more than one blank, unsorted or repeated
+        features, a missing last newline, ...
     header : bool or "auto", default "auto"
         True: the first line must be a header. False: there is none, and the widths are one more
         than the largest ids. "auto": there is none if the first line has a colon.
     dtype : float32 or float64, default float32
         Type of the values.
     engine : {"auto", "fast", "python"}, default "auto"
-        "fast" compiles its parser (once, then from numba's cache), "python" is slow but starts at
-        once, "auto" decides by the size of the file. The results are the same.
+        "fast" compiles its parser (once, then from numba's cache), "python" is slow but starts
+        immediately, "auto" decides by the file's size. The results are the same.
 
     Returns
     -------
     X : csr_array of `dtype`, (rows, features)
-        Ids ascending, repeated features summed, zeros stored as they stand.
+        Ids ascending, repeated features summed, explicit zeros kept.
     Y : csr_array of bool, (rows, labels)
 
     Raises
     ------
     FormatError
-        A ValueError that says file, line and what was found there.
+        A ValueError that names the file, the line and what was found there.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def read_svmlight(
     dtype: npt.DTypeLike = np.float32,
     engine: Engine = "auto",
 ) -> tuple[csr_array, csr_array]:
-    r"""Read a file without header: ``label,label feature:value ...``, a line a row.
+    r"""Read a file without header: ``label,label feature:value ...``, one row per line.
 
     An empty line is a row without labels and features; ``#`` starts a comment.
 
@@ -126,11 +126,11 @@ def read_svmlight(
 
 
 def limit_of(dtype: npt.DTypeLike) -> float:
-    """Magnitude from which on `dtype` can't hold a number."""
-    kind = np.dtype(dtype)
-    if kind not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be float32 or float64, not {kind}")
-    return FLOAT32_LIMIT if kind == np.float32 else float("inf")
+    """The smallest magnitude that `dtype` can't hold."""
+    wanted = np.dtype(dtype)
+    if wanted not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, not {wanted}")
+    return FLOAT32_LIMIT if wanted == np.float32 else float("inf")
 
 
 def _read_rows(
@@ -138,9 +138,9 @@ def _read_rows(
 ) -> tuple[csr_array, csr_array]:
     assembler = Assembler(dtype)
     while wanted := table.wanted(_BLOCK):
-        piece = table.reader.take(wanted)
-        if not len(piece.label_counts):
+        parsed = table.reader.take(wanted)
+        if not len(parsed.label_counts):
             break
-        assembler.add(piece)
+        assembler.add(parsed)
     check_end(table)
     return assembler.finish(n_features, n_labels)

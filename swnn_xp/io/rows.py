@@ -1,4 +1,4 @@
-"""Rows of a file in arrays: what both readers hand over, and the plain reader."""
+"""Parsed rows as arrays, which both readers return, and the plain reader."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from swnn_xp.io.errors import FormatError, PathLike
 from swnn_xp.io.grammar import LineError, Row, Rules, parse_row
-from swnn_xp.io.place import Place
+from swnn_xp.io.position import Position
 
 
-class Piece(NamedTuple):
-    """Some consecutive rows; the arrays may be overwritten by the next ``take``."""
+class ParsedRows(NamedTuple):
+    """Consecutive rows; the next ``take`` may overwrite the arrays."""
 
     label_counts: npt.NDArray[np.int64]
     labels: npt.NDArray[np.int32]
@@ -26,24 +26,24 @@ class Piece(NamedTuple):
 class RowReader(Protocol):
     """Reads rows, then whatever lines follow."""
 
-    place: Place
+    position: Position
 
-    def take(self, max_rows: int) -> Piece:
+    def take(self, max_rows: int) -> ParsedRows:
         """Read at least one row and at most `max_rows`; none at the end of the file."""
 
     def line(self) -> bytes:
         """Read one raw line; empty at the end of the file."""
 
 
-def piece_of(rows: list[Row]) -> Piece:
+def parsed_rows(rows: list[Row]) -> ParsedRows:
     """Put parsed rows into arrays.
 
     Examples
     --------
-    >>> piece_of([Row([1], [2, 4], [0.5, 1.0])]).features
+    >>> parsed_rows([Row([1], [2, 4], [0.5, 1.0])]).features
     array([2, 4], dtype=int32)
     """
-    return Piece(
+    return ParsedRows(
         np.array([len(row.labels) for row in rows], dtype=np.int64),
         np.array([label for row in rows for label in row.labels], dtype=np.int32),
         np.array([len(row.features) for row in rows], dtype=np.int64),
@@ -63,8 +63,10 @@ def row_at(path: PathLike, number: int, line: bytes, rules: Rules) -> Row | None
 class PythonRows:
     """The plain reader: a line at a time. Slow, and the oracle of the fast one."""
 
-    def __init__(self, path: PathLike, stream: BufferedIOBase, rules: Rules, place: Place) -> None:
-        self.place = place
+    def __init__(
+        self, path: PathLike, stream: BufferedIOBase, rules: Rules, position: Position
+    ) -> None:
+        self.position = position
         self._path = path
         self._stream = stream
         self._rules = rules
@@ -73,16 +75,16 @@ class PythonRows:
         """Read one raw line; empty at the end of the file."""
         line = self._stream.readline()
         if line:
-            row, number, offset = self.place
-            self.place = Place(row, number + 1, offset + len(line))
+            row, number, offset = self.position
+            self.position = Position(row, number + 1, offset + len(line))
         return line
 
-    def take(self, max_rows: int) -> Piece:
+    def take(self, max_rows: int) -> ParsedRows:
         """Read up to `max_rows` rows; fewer only at the end of the file."""
         rows: list[Row] = []
         while len(rows) < max_rows and (line := self.line()):
-            row = row_at(self._path, self.place.line, line, self._rules)
+            row = row_at(self._path, self.position.line, line, self._rules)
             if row is not None:
                 rows.append(row)
-        self.place = self.place._replace(row=self.place.row + len(rows))
-        return piece_of(rows)
+        self.position = self.position._replace(row=self.position.row + len(rows))
+        return parsed_rows(rows)

@@ -1,4 +1,4 @@
-"""Byte streams: plain, gzip or xz in; atomically replaced files out."""
+"""Byte streams: plain, gzip or xz, recognised on input and chosen by the suffix on output."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import contextlib
 import gzip
 import lzma
 import os
-import secrets
 import zlib
 from collections.abc import Iterator
-from io import BufferedIOBase, BufferedWriter
+from io import BufferedIOBase
+from typing import BinaryIO
 
+from swnn_xp.io.atomic import open_atomic
 from swnn_xp.io.errors import FormatError, PathLike
 
 BOM = b"\xef\xbb\xbf"
@@ -20,7 +21,7 @@ DAMAGE = gzip.BadGzipFile, EOFError, lzma.LZMAError, zlib.error
 
 @contextlib.contextmanager
 def open_input(path: PathLike) -> Iterator[BufferedIOBase]:
-    """Open `path` for reading, decompressed as its first bytes say (not its name).
+    """Open `path` for reading, decompressed as its first bytes (not its name) require.
 
     Damage to compressed data, met anywhere inside the ``with`` block, becomes a `FormatError`.
     """
@@ -41,34 +42,22 @@ def open_input(path: PathLike) -> Iterator[BufferedIOBase]:
 
 
 @contextlib.contextmanager
-def open_output(path: PathLike) -> Iterator[BufferedIOBase]:
-    """Open a new file that takes the place of `path` when the block ends without an error.
+def open_output(path: PathLike) -> Iterator[BufferedIOBase | BinaryIO]:
+    """Open a file that replaces `path` when complete (`open_atomic`), compressed by its suffix.
 
-    The suffix ``.gz`` or ``.xz`` compresses. Whatever happens, `path` holds either what it held
-    before or everything that was written.
+    ``.gz`` and ``.xz`` compress.
     """
-    target = os.path.realpath(path)
-    temporary = f"{target}.{secrets.token_hex(4)}.tmp"
-    try:
-        with open(temporary, "xb") as raw:
-            with _compressed(target, raw) as stream:
-                yield stream
-            raw.flush()
-            os.fsync(raw.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    with open_atomic(path) as raw, _compressed(os.path.realpath(path), raw) as stream:
+        yield stream
 
 
 @contextlib.contextmanager
-def _compressed(target: str, raw: BufferedWriter) -> Iterator[BufferedIOBase]:
-    if target.endswith(".gz"):
+def _compressed(name: str, raw: BinaryIO) -> Iterator[BufferedIOBase | BinaryIO]:
+    if name.endswith(".gz"):
         # No name and no time in the header: the same data gives the same file.
         with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as stream:
             yield stream
-    elif target.endswith(".xz"):
+    elif name.endswith(".xz"):
         with lzma.LZMAFile(raw, "wb") as stream:
             yield stream
     else:

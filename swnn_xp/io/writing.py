@@ -18,7 +18,7 @@ _BLOCK = 4096
 def write_xmc(path: PathLike, X: Any, Y: Any) -> None:
     """Write a file of the Extreme Classification Repository; `read_xmc` gives the same back.
 
-    Values are written in the fewest digits that give the same number again. The file appears
+    Values are written with the fewest digits that give the same number back. The file appears
     complete or not at all, and is compressed if its name ends in ``.gz`` or ``.xz``.
 
     Parameters
@@ -88,8 +88,8 @@ def _shortest(data: npt.NDArray[Any]) -> list[str]:
         data = data.astype(np.float64)
     texts = data.astype("U32")
     if data.dtype.itemsize < 8:
-        # Readers round to float64 and then to float32. Where the shortest text of the float32 would
-        # not survive being rounded twice, the shortest text of the same number as float64 does.
+        # Readers round to float64 and then to float32. Where the shortest text of the float32 does
+        # not survive both roundings, the shortest text of the same number as float64 does.
         lost = texts.astype(np.float64).astype(data.dtype) != data
         texts[lost] = data[lost].astype(np.float64).astype("U32")
     return [text.removesuffix(".0") for text in texts.tolist()]

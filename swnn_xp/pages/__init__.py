@@ -1,4 +1,4 @@
-"""Self-contained HTML pages: one file each, no network, light and dark, for any width."""
+"""Self-contained HTML pages: one file each, no network, light and dark, any width."""
 
 from swnn_xp.pages.reproduction import reproduction_page
 from swnn_xp.pages.summary import summary_page

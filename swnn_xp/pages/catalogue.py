@@ -1,4 +1,4 @@
-"""Names and counts that a page carries for its search box, within a budget of bytes."""
+"""Names and counts for the search box of a page, within a budget of bytes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ BUDGET = 2_000_000
 
 
 class Catalogue(NamedTuple):
-    """What can be found: ids, names and counts, the most frequent first."""
+    """Searchable ids, names and counts, the most frequent first."""
 
     ids: list[int]
     names: list[str] | None
     counts: list[int]
     n_used: int
-    """How many there are in all that occur."""
+    """How many occur at all."""
 
     @property
     def is_complete(self) -> bool:

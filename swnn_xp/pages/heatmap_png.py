@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 
+from swnn_xp.io.atomic import open_atomic
 from swnn_xp.pages.heatmap import panels, span
 from swnn_xp.tuning.records import TuningResult
 
@@ -38,4 +39,5 @@ def write_heatmap_png(result: TuningResult, path: str | os.PathLike[str]) -> Non
         if beta == panel.beta:
             corner = panel.sizes.index(S) - 0.5, panel.alphas.index(alpha) - 0.5
             ax.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor="crimson", linewidth=3))
-    figure.savefig(path, dpi=150, format="png")
+    with open_atomic(path) as file:
+        figure.savefig(file, dpi=150, format="png")

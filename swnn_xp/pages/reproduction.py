@@ -10,7 +10,7 @@ from swnn_xp.reproduce.report import HEAD, Reproduction
 
 
 def reproduction_page(results: Sequence[Reproduction], machine: str) -> str:
-    """Lay the results of `reproduce` out as one HTML page that needs nothing else.
+    """Show the results of `reproduce` in one self-contained HTML page.
 
     Examples
     --------

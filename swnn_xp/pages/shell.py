@@ -29,7 +29,7 @@ _PAGE = """\
 
 
 def page(title: str, body: str, scripts: Sequence[str] = ()) -> str:
-    """Make a page of a body in HTML and the names of scripts that lie beside this file."""
+    """Build a page from an HTML body and the names of scripts beside this file."""
     code = "".join(f"<script>\n{_asset(name)}</script>\n" for name in scripts)
     return _PAGE.format(
         policy=_POLICY, title=escape(title), style=_asset("style.css"), body=body, script=code

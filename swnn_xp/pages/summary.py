@@ -21,7 +21,7 @@ def summary_page(
     label_names: list[str] | None = None,
     feature_names: list[str] | None = None,
 ) -> str:
-    """Lay a data set out as one HTML page that needs nothing else.
+    """Describe a data set in one self-contained HTML page.
 
     Parameters
     ----------
@@ -80,36 +80,36 @@ def _tables(summary: Summary) -> str:
     return "<h2>Five-number summaries</h2>" + shell.table(_COLUMNS, rows) + note
 
 
-def _column(kind: str, occurrences: NDArray, per_row: NDArray, names: list[str] | None) -> str:
+def _column(noun: str, occurrences: NDArray, per_row: NDArray, names: list[str] | None) -> str:
     found = catalogue(occurrences, names)
     tail = ""
     if svg.histogram_bars(per_row).has_tail:
         tail = "<figcaption>The pale bar holds about the longest 1% of the rows.</figcaption>"
-    return f"""<div class="{kind}s">
-<section class="card"><h2>Find a {kind}</h2>{_search(kind, found)}</section>
-<section class="card"><h2>{kind.capitalize()}s by rank</h2>
-<figure>{svg.rank_frequency(occurrences, kind)}
-<figcaption>Both axes are logarithmic. Point at the curve, or pick a {kind} above.</figcaption>
+    return f"""<div class="{noun}s">
+<section class="card"><h2>Find a {noun}</h2>{_search(noun, found)}</section>
+<section class="card"><h2>{noun.capitalize()}s by rank</h2>
+<figure>{svg.rank_frequency(occurrences, noun)}
+<figcaption>Both axes are logarithmic. Point at the curve, or pick a {noun} above.</figcaption>
 </figure></section>
-<section class="card"><h2>{kind.capitalize()}s per row</h2>
-<figure>{svg.histogram(per_row, kind)}{tail}</figure></section>
+<section class="card"><h2>{noun.capitalize()}s per row</h2>
+<figure>{svg.histogram(per_row, noun)}{tail}</figure></section>
 </div>"""
 
 
-def _search(kind: str, found: Catalogue) -> str:
+def _search(noun: str, found: Catalogue) -> str:
     by = "name or id" if found.names is not None else "id"
     note = ""
     if not found.is_complete:
         least = f"{found.counts[-1]:,}" if found.counts else "0"
         note = (
             f'<p class="soft">The page carries the {len(found.ids):,} most frequent of '
-            f"{found.n_used:,} {kind}s; the others occur in at most {least} rows.</p>"
+            f"{found.n_used:,} {noun}s; the others occur in at most {least} rows.</p>"
         )
     return f"""
-<div class="search" data-kind="{kind}">
-<input type="search" aria-label="{kind}: {by}" placeholder="{by}" autocomplete="off">
+<div class="search" data-kind="{noun}">
+<input type="search" aria-label="{noun}: {by}" placeholder="{by}" autocomplete="off">
 <p class="status soft" role="status"></p>
-<div class="scroll"><table class="found"><thead><tr><th scope="col">{kind}</th>
+<div class="scroll"><table class="found"><thead><tr><th scope="col">{noun}</th>
 <th scope="col">id</th><th scope="col">rank</th><th scope="col">rows</th></tr></thead>
 <tbody></tbody></table></div>{note}
 <script type="application/json">{found.to_json()}</script>

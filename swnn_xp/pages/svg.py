@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 WIDTH, HEIGHT = 480, 300
 LEFT, TOP, RIGHT, BOTTOM = 54, 14, 22, 44
 _INNER_WIDTH, _INNER_HEIGHT = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
-_POINTS = 240  # of a curve: more than can be told apart
+_POINTS = 240  # of a curve: more would not be visible
 _MOST_BARS = 40
 _SHORT = {3: "k", 6: "M", 9: "G"}
 
@@ -27,8 +27,8 @@ class Bars(NamedTuple):
     """Whether the last bar holds the longest 1% and is wider than the others."""
 
 
-def rank_frequency(counts: NDArray[Any], kind: str) -> str:
-    """Occurrences of the most frequent, the second, ... on two logarithmic axes.
+def rank_frequency(counts: NDArray[Any], noun: str) -> str:
+    """Occurrences by rank, on two logarithmic axes.
 
     Examples
     --------
@@ -50,16 +50,16 @@ def rank_frequency(counts: NDArray[Any], kind: str) -> str:
     frame = json.dumps([LEFT, TOP, _INNER_WIDTH, _INNER_HEIGHT, across, up])
     return (
         f'<svg class="rank-plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{kind}s by rank and occurrences" '
+        f'aria-label="{noun}s by rank and occurrences" '
         f"data-frame='{frame}' data-points='{json.dumps(points)}'>"
-        f"{''.join(grid)}{_titles(f'rank of the {kind}', 'rows it occurs in')}"
+        f"{''.join(grid)}{_titles(f'rank of the {noun}', 'rows it occurs in')}"
         f'<polyline class="curve" points="{line}"/>'
         '<circle class="dot" r="0"/><circle class="mark" r="0"/>'
         f'<text class="readout" x="{WIDTH - RIGHT}" y="{TOP + 12}" text-anchor="end"></text></svg>'
     )
 
 
-def histogram(counts: NDArray[Any], kind: str) -> str:
+def histogram(counts: NDArray[Any], noun: str) -> str:
     """How many rows have how many labels or features.
 
     Examples
@@ -70,14 +70,14 @@ def histogram(counts: NDArray[Any], kind: str) -> str:
     bars = histogram_bars(counts)
     most = max([*bars.rows, 1])
     parts = [_horizontal(_at_height(tick / most), _short(tick)) for tick in _ticks(most)]
-    parts += [_bar(bars, i, most, kind) for i in range(len(bars.rows))]
+    parts += [_bar(bars, i, most, noun) for i in range(len(bars.rows))]
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{kind}s per row">'
-        f"{''.join(parts)}{_titles(f'{kind}s in a row', 'rows')}</svg>"
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{noun}s per row">'
+        f"{''.join(parts)}{_titles(f'{noun}s in a row', 'rows')}</svg>"
     )
 
 
-def _bar(bars: Bars, i: int, most: int, kind: str) -> str:
+def _bar(bars: Bars, i: int, most: int, noun: str) -> str:
     step = _INNER_WIDTH / len(bars.rows)
     low, high, rows = bars.lows[i], bars.highs[i], bars.rows[i]
     x, tall = LEFT + i * step, rows / most * _INNER_HEIGHT
@@ -92,12 +92,12 @@ def _bar(bars: Bars, i: int, most: int, kind: str) -> str:
     return (
         f'<rect class="bar{" tail" if is_tail else ""}" x="{x + 0.5:.1f}" '
         f'y="{TOP + _INNER_HEIGHT - tall:.1f}" width="{max(step - 1, 0.5):.1f}" '
-        f'height="{tall:.1f}"><title>{span} {kind}s: {rows:,} rows</title></rect>{tick}'
+        f'height="{tall:.1f}"><title>{span} {noun}s: {rows:,} rows</title></rect>{tick}'
     )
 
 
 def histogram_bars(counts: NDArray[Any]) -> Bars:
-    """Cut counts into at most 40 bars of equal width, and one for the longest 1% if need be.
+    """Cut counts into at most 40 bars of equal width, and one for the longest 1% if needed.
 
     Examples
     --------

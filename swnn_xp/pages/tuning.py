@@ -14,7 +14,7 @@ _COLOURS = ("#3b3f5c", "#3d4f7d", "#2f6690", "#1f7a8c", "#1b8a6b", "#2e8b3d")
 
 
 def tuning_page(result: TuningResult, title: str) -> str:
-    """Lay a tuning result out as one HTML page that needs nothing else.
+    """Show a tuning result in one self-contained HTML page.
 
     Examples
     --------

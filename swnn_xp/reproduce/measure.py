@@ -50,7 +50,7 @@ def reproduce(
     n_jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Reproduction:
-    """Measure a data set and lay the paper's figures beside it.
+    """Measure a data set and compare with the paper's figures.
 
     A set of the paper that is not found is replaced by its synthetic twin, for speed and memory
     only: its precision would say nothing about the real set, so it is not measured.
@@ -64,11 +64,11 @@ def reproduce(
     scale, seed : float, int
         Of a twin.
     rows : int, optional
-        How many test rows to ask for the precision, chosen at random; all if not given.
+        How many test rows the precision is measured on, chosen at random; default: all.
     n_jobs : int, default 1
         Threads for the precision. Latency is always of one thread.
     progress : callable, optional
-        Called with the numbers of test rows asked so far and in all.
+        Called with the number of test rows asked so far and the number of all.
 
     Returns
     -------
@@ -137,13 +137,13 @@ def _measure_model(data: Dataset, paper: PaperResult | None, n_jobs: int) -> _Mo
 
 
 def _sizes(data: Dataset, published: Published | None) -> list[Line]:
-    told = (
+    rows = (
         ("features", published and published.n_features, data.X_train.shape[1]),
         ("labels", published and published.n_labels, data.Y_train.shape[1]),
         ("training rows", published and published.n_train, data.X_train.shape[0]),
         ("test rows", published and published.n_test, data.X_test.shape[0]),
     )
-    return [Line(what, f"{t:,}" if t else _NONE, f"{here:,}") for what, t, here in told]
+    return [Line(what, f"{n:,}" if n else _NONE, f"{here:,}") for what, n, here in rows]
 
 
 def _summaries(data: Dataset, key: str) -> list[Line]:
@@ -186,8 +186,8 @@ def _precisions(
         lines.append(Line(f"P@{k} in %", f"{paper.precision[i]:.2f}" if paper else _NONE, here))
     for i, k in enumerate(_KS):
         here = f"{100 * metrics.max_precision_at_k(Y, k):.2f}{note}"
-        told = f"{paper.max_precision[i]:.2f}" if paper and k > 1 else _NONE
-        lines.append(Line(f"attainable P@{k} in %", told, here))
+        best = f"{paper.max_precision[i]:.2f}" if paper and k > 1 else _NONE
+        lines.append(Line(f"attainable P@{k} in %", best, here))
     return lines
 
 
@@ -207,9 +207,11 @@ def _costs(model: _Model, paper: PaperResult | None, read_seconds: float | None)
     if model.latencies.size:
         mean, (p50, p99) = model.latencies.mean(), np.quantile(model.latencies, [0.5, 0.99])
     times = f"{mean * 1e3:.2f} ms (p50 {p50 * 1e3:.2f}, p99 {p99 * 1e3:.2f})"
-    told = _NONE
+    published = _NONE
     if paper:
-        told = f"{paper.milliseconds:g} ms (its program's README: {paper.readme_milliseconds:g})"
+        published = (
+            f"{paper.milliseconds:g} ms (its program's README: {paper.readme_milliseconds:g})"
+        )
     peak = _NONE
     if model.memory_bytes is not None:
         peak = f"{model.memory_bytes / 1e9:.2f} GB with the data"
@@ -217,5 +219,5 @@ def _costs(model: _Model, paper: PaperResult | None, read_seconds: float | None)
         Line("build", BUILD_LIMIT if paper else _NONE, f"{model.build_seconds:.1f} s{read}"),
         Line("model on disk", MODEL_LIMIT if paper else _NONE, f"{model.disk_bytes / 1e9:.3f} GB"),
         Line("peak memory, build and query", MEMORY_LIMIT if paper else _NONE, peak),
-        Line("one query, one thread", told, times),
+        Line("one query, one thread", published, times),
     ]

@@ -1,4 +1,4 @@
-"""Peak memory of a stretch of work, as Linux counts it."""
+"""Peak memory of a piece of work, as Linux counts it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _RESET_PEAK = "5"  # what proc(5) says clear_refs takes for it
 
 
 def reset_peak() -> bool:
-    """Start counting anew; False where the system can't."""
+    """Restart the count; False where the system can't."""
     try:
         Path("/proc/self/clear_refs").write_text(_RESET_PEAK)
     except OSError:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class PaperResult(NamedTuple):
-    """Parameters and results of one set; precisions in percent, times in milliseconds a query.
+    """Parameters and results of one set; precisions in percent, times in milliseconds per query.
 
     Times are of one thread of an i7-7700K at 4.2 GHz: the paper's own, and those that the README
     of its program gives.

@@ -22,17 +22,17 @@ class Reproduction(NamedTuple):
     name: str
     is_synthetic: bool
     notes: tuple[str, ...]
-    """Sentences for the reader: where the data came from, what differs from what is published."""
+    """Sentences for the reader: the origin of the data, differences from the published figures."""
     lines: tuple[Line, ...]
 
     @property
     def title(self) -> str:
-        """Headline; it says so where the data is synthetic."""
+        """Headline, which marks synthetic data."""
         return f"{self.name} — SYNTHETIC twin" if self.is_synthetic else self.name
 
 
 def to_markdown(results: Sequence[Reproduction], machine: str) -> str:
-    """Lay results out as Markdown.
+    """Format results as Markdown.
 
     Examples
     --------

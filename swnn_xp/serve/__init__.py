@@ -1,8 +1,8 @@
 """A model behind HTTP: `swnn serve`.
 
-A request is read and limited by the event loop, answered by one of a few threads with a session of
-its own, and refused at once when too many wait. The model can be swapped while requests run: each
-is answered by the model that was there when it began.
+The event loop reads a request and checks its limits; one of a few threads, each with its own
+session, answers it. Requests are refused immediately when too many wait. The model can be replaced
+while requests run: each is answered by the model that was in use when it began.
 """
 
 try:

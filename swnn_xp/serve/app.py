@@ -1,4 +1,4 @@
-"""The routes."""
+"""The routes of the service."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from swnn_xp._version import __version__
 from swnn_xp.serve.openapi import RELOAD, describe, get_doc
 from swnn_xp.serve.pages import add_pages
 from swnn_xp.serve.predict import Predict
-from swnn_xp.serve.refusal import Refusal
+from swnn_xp.serve.refusal import HTTPRefusal
+from swnn_xp.serve.request_metrics import RequestMetrics
 from swnn_xp.serve.service import Service
-from swnn_xp.serve.watch import Watch
 from swnn_xp.serve.wire import Failure, Health, encode
 
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
@@ -54,35 +54,35 @@ def create_app(service: Service) -> FastAPI:
     app = FastAPI(
         title="swnn", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan
     )
-    app.add_exception_handler(Refusal, _refused)
-    app.add_exception_handler(HTTPException, _no_such_thing)
-    app.add_exception_handler(Exception, _broken)
+    app.add_exception_handler(HTTPRefusal, _refused)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _internal_error)
     _add_api(app, service)
     add_pages(app)
     describe(app, service.limits)
     paths = frozenset(getattr(route, "path", "") for route in app.routes)
-    app.add_middleware(Watch, metrics=service.metrics, paths=paths)
+    app.add_middleware(RequestMetrics, metrics=service.metrics, paths=paths)
     return app
 
 
 def _add_api(app: FastAPI, service: Service) -> None:
     app.router.routes.append(Route("/v1/predict", Predict(service), methods=["POST"]))
 
-    @app.get("/v1/model", summary="What answers", **get_doc("About"))
+    @app.get("/v1/model", summary="The model in use", **get_doc("About"))
     async def model() -> Response:
         return _json(encode(service.about()))
 
-    @app.post("/v1/reload", summary="Open the model anew", **RELOAD)
+    @app.post("/v1/reload", summary="Open the model again", **RELOAD)
     async def reload(request: Request) -> Response:
         allowed = service.may_reload(request.headers.get("authorization"))
         if allowed is None:
-            raise Refusal(403, "reloading over HTTP is off: no token is configured")
+            raise HTTPRefusal(403, "reloading over HTTP is off: no token is configured")
         if not allowed:
-            raise Refusal(401, "wrong token", {"WWW-Authenticate": "Bearer"})
+            raise HTTPRefusal(401, "wrong token", {"WWW-Authenticate": "Bearer"})
         try:
             await asyncio.to_thread(service.reload)
         except (OSError, ValueError) as error:
-            raise Refusal(409, f"the model in use is kept: {error}") from None
+            raise HTTPRefusal(409, f"the model in use is kept: {error}") from None
         return _json(encode(service.about()))
 
     @app.get("/healthz", summary="Is it up?", **get_doc("Health"))
@@ -91,12 +91,12 @@ def _add_api(app: FastAPI, service: Service) -> None:
 
     @app.get("/metrics", summary="Counts for Prometheus", **get_doc(None))
     async def metrics() -> Response:
-        loaded, pool = service.current, service.pool
+        model, pool = service.current, service.pool
         text = service.metrics.text(
             waiting_or_running=pool.under_way,
             room=pool.room,
-            model=loaded.number,
-            model_rows=loaded.clf.n_samples_fit_,
+            model=model.number,
+            model_rows=model.clf.n_samples_fit_,
         )
         return Response(text, media_type=_TEXT)
 
@@ -109,9 +109,9 @@ async def _refused(_: Request, refusal: Any) -> Response:
     return _json(encode(Failure(refusal.why)), refusal.status, refusal.headers)
 
 
-async def _no_such_thing(_: Request, error: Any) -> Response:
+async def _http_error(_: Request, error: Any) -> Response:
     return _json(encode(Failure(str(error.detail))), error.status_code, error.headers)
 
 
-async def _broken(_: Request, error: Any) -> Response:
+async def _internal_error(_: Request, error: Any) -> Response:
     return _json(encode(Failure("internal error")), 500)

@@ -1,4 +1,4 @@
-"""The body of a request, as far as it is allowed to go."""
+"""Reading the body of a request within the limits."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ import asyncio
 from typing import Any
 
 from swnn_xp.serve.limits import Limits
-from swnn_xp.serve.refusal import Refusal
+from swnn_xp.serve.refusal import HTTPRefusal
 
 
 async def read_json_body(scope: Any, receive: Any, limits: Limits) -> bytes:
-    """Read a JSON body: 415 for another kind, 413 if it is too long, 408 if it is too slow."""
+    """Read a JSON body: 415 for another type, 413 if it is too long, 408 if it is too slow."""
     headers = dict(scope["headers"])
-    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-    if kind != b"application/json":
-        raise Refusal(415, "the body must be application/json")
+    media_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if media_type != b"application/json":
+        raise HTTPRefusal(415, "the body must be application/json")
     if int(headers.get(b"content-length", b"0")) > limits.bytes:  # the server has checked it
         raise _too_long(limits)
     try:
         async with asyncio.timeout(limits.seconds):
             return await _read(receive, limits)
     except TimeoutError:
-        raise Refusal(408, f"the body did not arrive within {limits.seconds:g} seconds") from None
+        raise HTTPRefusal(
+            408, f"the body did not arrive within {limits.seconds:g} seconds"
+        ) from None
 
 
 async def _read(receive: Any, limits: Limits) -> bytes:
@@ -29,7 +31,7 @@ async def _read(receive: Any, limits: Limits) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Refusal(400, "the client went away")
+            raise HTTPRefusal(400, "the client went away")
         body += message.get("body", b"")
         if len(body) > limits.bytes:
             raise _too_long(limits)
@@ -37,5 +39,7 @@ async def _read(receive: Any, limits: Limits) -> bytes:
             return body
 
 
-def _too_long(limits: Limits) -> Refusal:
-    return Refusal(413, f"the body is longer than {limits.bytes} bytes", {"Connection": "close"})
+def _too_long(limits: Limits) -> HTTPRefusal:
+    return HTTPRefusal(
+        413, f"the body is longer than {limits.bytes} bytes", {"Connection": "close"}
+    )

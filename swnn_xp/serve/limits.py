@@ -1,4 +1,4 @@
-"""What one client may ask of the service."""
+"""Limits of requests."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class Limits:
     """
 
     bytes: int = 4 << 20
-    """Of a request's body."""
+    """Of the body of a request."""
     rows: int = 256
     """Of a request."""
     features: int = 10_000
     """Of a row."""
     k: int = 100
-    """Labels for a row."""
+    """Labels per row."""
     explained: int = 100
-    """Labels to explain in a request, over all its rows."""
+    """Labels to explain per request, over all its rows."""
     queue: int = 64
     """Requests that wait for a thread."""
     seconds: float = 10.0
-    """For the body to arrive, and again for the answer."""
+    """For the body to arrive, and again for the response."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

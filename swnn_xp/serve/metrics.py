@@ -1,6 +1,6 @@
 """Counts for Prometheus, in its text format.
 
-Only the event loop touches them; reloads are counted under the lock of reloads.
+Only the event loop changes them; reloads are counted under the reload lock.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 
 
 class Metrics:
-    """What has happened since the start."""
+    """Counts since the start."""
 
     def __init__(self) -> None:
         self.requests: Counter[tuple[str, int]] = Counter()
@@ -21,15 +21,15 @@ class Metrics:
         self._buckets = [0] * (len(_BOUNDS) + 1)
         self._seconds = 0.0
 
-    def saw(self, path: str, status: int, seconds: float) -> None:
-        """Count a request; those that ask for labels count their time too."""
+    def count_request(self, path: str, status: int, seconds: float) -> None:
+        """Count a request; predictions are also timed."""
         self.requests[path, status] += 1
         if path == "/v1/predict":
             self._buckets[bisect_left(_BOUNDS, seconds)] += 1
             self._seconds += seconds
 
     def text(self, *, waiting_or_running: int, room: int, model: int, model_rows: int) -> str:
-        """Lay all figures out, with those that others know."""
+        """All figures as text, including those that the caller knows."""
         lines = ["# TYPE swnn_requests_total counter"]
         lines += [
             f'swnn_requests_total{{path="{path}",status="{status}"}} {count}'
@@ -42,7 +42,7 @@ class Metrics:
             lines.append(f'swnn_predict_seconds_bucket{{le="{bound}"}} {total}')
         lines += [f"swnn_predict_seconds_sum {self._seconds:.6f}"]
         lines += [f"swnn_predict_seconds_count {total}"]
-        for name, kind, value in (
+        for name, metric_type, value in (
             ("swnn_rows_total", "counter", self.rows),
             ("swnn_reloads_total", "counter", self.reloads),
             ("swnn_failed_reloads_total", "counter", self.failed_reloads),
@@ -51,5 +51,5 @@ class Metrics:
             ("swnn_model", "gauge", model),
             ("swnn_model_rows", "gauge", model_rows),
         ):
-            lines += [f"# TYPE {name} {kind}", f"{name} {value}"]
+            lines += [f"# TYPE {name} {metric_type}", f"{name} {value}"]
         return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the types that requests are checked with."""
+"""The OpenAPI document, generated from the types that requests are checked with."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from swnn_xp.serve.limits import Limits
-from swnn_xp.serve.wire import About, Answers, Failure, Health, Question
+from swnn_xp.serve.wire import About, Failure, Health, PredictRequest, PredictResponse
 
 _REFUSALS = {
     400: "The body is not JSON",
     408: "The body came too slowly",
     413: "The body is too long",
-    415: "The body is of another kind than JSON",
-    422: "The body is JSON but not a question that can be answered",
-    500: "The model is damaged where the question needs it",
-    503: "Too many requests are waiting; Retry-After says when to come again",
+    415: "The body is not of type application/json",
+    422: "The body is JSON but not a valid request",
+    500: "The model is damaged where the request needs it",
+    503: "Too many requests are waiting; Retry-After says when to retry",
     504: "The answer took too long",
 }
 
@@ -31,9 +31,12 @@ def _predict() -> dict[str, Any]:
     return {
         "summary": "Rank labels for rows",
         "operationId": "predict",
-        "requestBody": {"required": True, "content": _json("Question")},
+        "requestBody": {"required": True, "content": _json("PredictRequest")},
         "responses": {
-            "200": {"description": "An answer for each row", "content": _json("Answers")},
+            "200": {
+                "description": "A prediction for each row",
+                "content": _json("PredictResponse"),
+            },
             **{
                 str(status): {"description": why, "content": _json("Failure")}
                 for status, why in _REFUSALS.items()
@@ -43,9 +46,9 @@ def _predict() -> dict[str, Any]:
 
 
 def get_doc(answer: str | None) -> dict[str, Any]:
-    """The document of a route that only tells something; None stands for plain text."""
+    """The document of a route that only reads; None stands for plain text."""
     content = {"text/plain": {"schema": {"type": "string"}}} if answer is None else _json(answer)
-    return {"responses": {200: {"description": "It", "content": content}}}
+    return {"responses": {200: {"description": "Success", "content": content}}}
 
 
 RELOAD: dict[str, Any] = {
@@ -60,15 +63,16 @@ RELOAD: dict[str, Any] = {
 
 
 def describe(app: FastAPI, limits: Limits) -> None:
-    """Let the application's document be complete: types, limits, the token."""
+    """Complete the application's document: types, limits, the token."""
     _, components = msgspec.json.schema_components(
-        [Question, Answers, About, Health, Failure], ref_template="#/components/schemas/{name}"
+        [PredictRequest, PredictResponse, About, Health, Failure],
+        ref_template="#/components/schemas/{name}",
     )
-    components["Question"]["properties"]["rows"]["maxItems"] = limits.rows
-    components["Question"]["properties"]["k"]["maximum"] = limits.k
+    components["PredictRequest"]["properties"]["rows"]["maxItems"] = limits.rows
+    components["PredictRequest"]["properties"]["k"]["maximum"] = limits.k
     _limit_row(components["Row"]["properties"], limits.features)
     document = get_openapi(title=app.title, version=app.version, routes=app.routes)
-    # FastAPI knows nothing of this route: see `predict.py`.
+    # FastAPI does not know this route: see `predict.py`.
     document["paths"] = {"/v1/predict": {"post": _predict()}} | document["paths"]
     document["components"] = {
         "schemas": components,
@@ -80,5 +84,5 @@ def describe(app: FastAPI, limits: Limits) -> None:
 def _limit_row(properties: dict[str, Any], most: int) -> None:
     for name in ("indices", "values"):
         properties[name]["maxItems"] = most
-    for kind in properties["features"]["anyOf"]:
-        kind["maxItems" if kind["type"] == "array" else "maxProperties"] = most
+    for schema in properties["features"]["anyOf"]:
+        schema["maxItems" if schema["type"] == "array" else "maxProperties"] = most

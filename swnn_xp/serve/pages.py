@@ -1,4 +1,4 @@
-"""The pages for people: files of the package, and nothing from anywhere else."""
+"""The pages for people: files of the package, nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
-_KINDS = {
+_MEDIA_TYPES = {
     "html": "text/html; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "css": "text/css; charset=utf-8",
@@ -20,7 +20,7 @@ _PAGES = {
     "/static/style.css": "style.css",
 }
 _HEADERS = {
-    # The browser itself sees to it that nothing is loaded from elsewhere.
+    # The browser enforces that nothing is loaded from elsewhere.
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'",
@@ -38,9 +38,9 @@ def add_pages(app: FastAPI) -> None:
 
 def _page(name: str) -> Any:
     body = (files("swnn_xp.serve") / "static" / name).read_bytes()
-    kind = _KINDS[name.rpartition(".")[2]]
+    media_type = _MEDIA_TYPES[name.rpartition(".")[2]]
 
     async def page(_: Request) -> Response:
-        return Response(body, headers=_HEADERS, media_type=kind)
+        return Response(body, headers=_HEADERS, media_type=media_type)
 
     return page

@@ -1,4 +1,4 @@
-"""A few threads and a bounded queue before them."""
+"""A few threads with a bounded queue."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
-from swnn_xp.serve.refusal import Refusal
+from swnn_xp.serve.refusal import HTTPRefusal
 
 _Result = TypeVar("_Result")
 
@@ -21,14 +21,14 @@ class _Job(NamedTuple):
 
 
 class Pool:
-    """Runs jobs for the event loop, at most ``threads`` at a time; refuses them when too many wait.
+    """Runs jobs for the event loop, ``threads`` in parallel; refuses them when too many wait.
 
-    With one thread, short jobs run in the event loop itself, which saves handing them to another
-    thread and back: there is no second thread that they could keep busy. They are counted and
-    refused like the others. All counting happens in the event loop.
+    With one thread, short jobs run in the event loop itself: that saves a change of threads, and
+    there is no second thread to keep busy. They are counted and refused like the others. All
+    counting happens in the event loop.
 
     The threads start with the first job that needs one, and again after `close`: an application
-    may be stopped and started anew.
+    may be stopped and restarted.
     """
 
     def __init__(self, threads: int, queue: int, seconds: float) -> None:
@@ -42,12 +42,12 @@ class Pool:
     async def run(self, work: Callable[[], _Result], *, short: bool) -> _Result:
         """Run a job: 503 when too many wait, 504 when it takes too long."""
         if self.under_way >= self.room:
-            raise Refusal(503, "too many requests are waiting", {"Retry-After": "1"})
+            raise HTTPRefusal(503, "too many requests are waiting", {"Retry-After": "1"})
         self.under_way += 1
         if not (short and self._inline):
             return await self._in_thread(work)
         try:
-            # Those that have arrived meanwhile come to the check above before this one runs.
+            # Requests that arrived meanwhile reach the check above before this one runs.
             await asyncio.sleep(0)
             return work()
         finally:
@@ -70,17 +70,17 @@ class Pool:
             self._threads[-1].start()
 
     def _expire(self, future: asyncio.Future[Any]) -> None:
-        _settle(future, None, Refusal(504, f"no answer within {self._seconds:g} seconds"))
+        _settle(future, None, HTTPRefusal(504, f"no answer within {self._seconds:g} seconds"))
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             result, error = None, None
-            if not job.future.done():  # it may have waited for too long already
+            if not job.future.done():  # it may have timed out while waiting
                 try:
                     result = job.work()
                 except Exception as failure:
                     error = failure
-            with contextlib.suppress(RuntimeError):  # the event loop may be gone
+            with contextlib.suppress(RuntimeError):  # the event loop may be closed
                 job.loop.call_soon_threadsafe(self._ended, job.future, result, error)
 
     def _ended(self, future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:

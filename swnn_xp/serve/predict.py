@@ -1,7 +1,7 @@
-"""The route that is asked most, as a plain ASGI application.
+"""The busiest route, as a plain ASGI application.
 
-It does without FastAPI's handling of requests and bodies, which costs time that the answer does
-not need. Its document is made from the same types that check the body (`openapi.py`).
+It avoids FastAPI's handling of requests and bodies, which takes longer than the answer. Its
+document is generated from the types that check the body (`openapi.py`).
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from swnn_xp.serve.body import read_json_body
-from swnn_xp.serve.refusal import Refusal
+from swnn_xp.serve.refusal import HTTPRefusal
 from swnn_xp.serve.service import Service
 from swnn_xp.serve.wire import Failure, encode
 
 
 class Predict:
-    """Answers ``POST /v1/predict``."""
+    """PredictResponse ``POST /v1/predict``."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -26,7 +26,7 @@ class Predict:
         try:
             body = await read_json_body(scope, receive, self._service.limits)
             status, answer = 200, await self._service.answer(body)
-        except Refusal as refusal:
+        except HTTPRefusal as refusal:
             status, answer = refusal.status, encode(Failure(refusal.why))
             headers = refusal.headers
         await send(

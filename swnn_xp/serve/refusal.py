@@ -1,9 +1,9 @@
-"""A request that is not answered, and why."""
+"""Why a request is refused."""
 
 from __future__ import annotations
 
 
-class Refusal(Exception):
+class HTTPRefusal(Exception):
     """Becomes a response with this status and one line of text."""
 
     def __init__(self, status: int, why: str, headers: dict[str, str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""A row as it came becomes ascending features with values, or a refusal that names it."""
+"""Turn a row of a request into ascending features with values, or refuse it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec import UNSET
 
-from swnn_xp.serve.refusal import Refusal
+from swnn_xp.serve.refusal import HTTPRefusal
 from swnn_xp.serve.wire import Row
 
 
@@ -24,7 +24,7 @@ class Query(NamedTuple):
 def to_query(
     row: Row, number: int, n_features: int, known: Mapping[str, int] | None, most: int
 ) -> Query:
-    """Bring a row to what a session takes.
+    """Convert a row to what a session takes.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def to_query(
     unknown = None
     if row.features is not UNSET:
         if row.indices is not UNSET or row.values is not UNSET:
-            raise Refusal(422, f"row {number}: has both features and indices or values")
+            raise HTTPRefusal(422, f"row {number}: has both features and indices or values")
         ids, numbers, unknown = _by_name(row.features, number, known, most)
     else:
         ids, numbers = _by_number(row, number, most)
@@ -42,21 +42,23 @@ def to_query(
     if indices.size > 1 and not (indices[1:] > indices[:-1]).all():
         indices, values = _summed(indices, values)
     if indices.size and indices[-1] >= n_features:
-        raise Refusal(422, f"row {number}: feature {indices[-1]} is outside 0..{n_features - 1}")
+        raise HTTPRefusal(
+            422, f"row {number}: feature {indices[-1]} is outside 0..{n_features - 1}"
+        )
     if not np.isfinite(values).all():
-        raise Refusal(422, f"row {number}: a feature's values sum up to infinity")
+        raise HTTPRefusal(422, f"row {number}: a feature's values sum up to infinity")
     return Query(indices, values, unknown)
 
 
 def _by_number(row: Row, number: int, most: int) -> tuple[Any, Any]:
     if row.indices is UNSET:
-        raise Refusal(422, f"row {number}: has neither features nor indices")
+        raise HTTPRefusal(422, f"row {number}: has neither features nor indices")
     _check_length(len(row.indices), number, most)
     if row.values is UNSET:
         return row.indices, [1.0] * len(row.indices)
     if len(row.values) != len(row.indices):
         found = f"{len(row.indices)} indices and {len(row.values)} values"
-        raise Refusal(422, f"row {number}: has {found}")
+        raise HTTPRefusal(422, f"row {number}: has {found}")
     return row.indices, row.values
 
 
@@ -64,7 +66,7 @@ def _by_name(
     features: list[str] | dict[str, float], number: int, known: Mapping[str, int] | None, most: int
 ) -> tuple[list[int], list[float], list[str]]:
     if known is None:
-        raise Refusal(422, f"row {number}: the model has no feature names; give indices")
+        raise HTTPRefusal(422, f"row {number}: the model has no feature names; give indices")
     _check_length(len(features), number, most)
     values = features.values() if isinstance(features, dict) else [1.0] * len(features)
     found = [(known.get(name), name, value) for name, value in zip(features, values, strict=True)]
@@ -77,11 +79,11 @@ def _by_name(
 
 def _check_length(length: int, number: int, most: int) -> None:
     if length > most:
-        raise Refusal(422, f"row {number}: has {length} features, at most {most} are allowed")
+        raise HTTPRefusal(422, f"row {number}: has {length} features, at most {most} are allowed")
 
 
 def _summed(indices: Any, values: Any) -> tuple[Any, Any]:
-    """Sort features and sum repeats in the order they came, as `canonical_rows` does."""
+    """Sort features and sum repeats in their given order, as `canonical_rows` does."""
     kept, at = np.unique(indices, return_inverse=True)
     with np.errstate(over="ignore"):
         return kept, np.bincount(at, weights=values)

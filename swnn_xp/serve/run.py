@@ -1,4 +1,4 @@
-"""Run the service until it is told to stop."""
+"""Run the service until a signal stops it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from swnn_xp.serve.service import Service
 def serve(
     service: Service, host: str = "127.0.0.1", port: int = 8000, *, access_log: bool = False
 ) -> None:
-    """Serve until SIGTERM or SIGINT, which finish what is running; SIGHUP reloads the model.
+    """Serve until SIGTERM or SIGINT, which let running requests finish; SIGHUP reloads the model.
 
     Parameters
     ----------
     service : Service
     host, port : str, int
-        Where to listen; port 0 takes a free one. The address is printed.
+        Where to listen; port 0 picks a free port. The address is printed.
     access_log : bool
         Log every request.
 
@@ -52,8 +52,8 @@ def serve(
         )
     )
     previous = signal.signal(signal.SIGHUP, lambda *_: _in_a_thread(service))
-    # A full collection looks at all that was ever imported, for a tenth of a second in which nobody
-    # is answered. What is there now stays; a model that is replaced is in no cycle.
+    # A full garbage collection visits everything imported and stops all answers for a tenth of a
+    # second. What exists now stays; a replaced model is in no reference cycle.
     gc.collect()
     gc.freeze()
     try:
@@ -67,7 +67,7 @@ def serve(
 
 
 def _in_a_thread(service: Service) -> None:
-    # Not in the signal handler itself: the event loop would stand still while the model is opened.
+    # Not in the signal handler: the event loop would stall while the model is opened.
     threading.Thread(target=service.reload_quietly, name="swnn-reload").start()
 
 
@@ -76,10 +76,10 @@ def _listen(host: str, port: int) -> socket.socket:
         raise ValueError(f"port must be within 0..65535, got {port}")
     with contextlib.ExitStack() as stack:
         try:
-            family, kind, protocol, _, address = socket.getaddrinfo(
+            family, socket_type, protocol, _, address = socket.getaddrinfo(
                 host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
             )[0]
-            listener = stack.enter_context(socket.socket(family, kind, protocol))
+            listener = stack.enter_context(socket.socket(family, socket_type, protocol))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
             listener.listen(2048)

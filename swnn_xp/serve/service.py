@@ -1,4 +1,4 @@
-"""The model in use, the threads that answer, and swapping the one under the other."""
+"""The model in use, the threads that answer, and replacing the model while they run."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from typing import Any
 
 from swnn_xp._checks import check_count
 from swnn_xp.serve.limits import Limits
-from swnn_xp.serve.loaded import Loaded
 from swnn_xp.serve.metrics import Metrics
 from swnn_xp.serve.pool import Pool
+from swnn_xp.serve.served_model import ServedModel
 from swnn_xp.serve.wire import About
 
-_SHORT_BYTES = 1 << 16  # of a body that is read in the event loop
+_SHORT_BYTES = 1 << 16  # of a body that is parsed in the event loop
 _log = logging.getLogger("swnn_xp.serve")
 
 
 class Service:
-    """All that the routes need.
+    """What the routes need: a model, threads, limits and counts.
 
     Parameters
     ----------
     path : path of the model
     threads : int
-        Requests answered at a time.
+        Requests answered in parallel.
     limits : Limits
     token : str, optional
-        Who knows it may reload the model over HTTP; without one, nobody may.
+        Allows reloading the model over HTTP; without a token, nobody can.
     **params
-        Parameters that replace the model's, such as ``n_neighbors``.
+        Parameters that override the model's, such as ``n_neighbors``.
 
     Examples
     --------
@@ -66,48 +66,48 @@ class Service:
         self.limits = limits or Limits()
         self._path, self._params = Path(path), params
         self._token = None if token is None else token.encode()
-        self._reloading = threading.Lock()  # of reloads among each other; no request waits for it
+        self._reloading = threading.Lock()  # one reload at a time; requests do not wait for it
         self.current = self._load(1, threads)
         self._threads = threads
         self.pool = Pool(threads, self.limits.queue, self.limits.seconds)
         self.metrics = Metrics()
 
     async def answer(self, body: bytes) -> bytes:
-        """Answer a request's body by the model that is in use now."""
-        loaded, deadline = self.current, time.monotonic() + self.limits.seconds
+        """Answer the body of a request with the model in use now."""
+        model, deadline = self.current, time.monotonic() + self.limits.seconds
         if len(body) > _SHORT_BYTES:
-            question = await self.pool.run(partial(loaded.question, body), short=False)
+            request = await self.pool.run(partial(model.parse, body), short=False)
         else:
-            question = loaded.question(body)
-        self.metrics.rows += len(question.rows)
-        short = len(question.rows) == 1 and not question.explain
-        return await self.pool.run(partial(loaded.answer, question, deadline), short=short)
+            request = model.parse(body)
+        self.metrics.rows += len(request.rows)
+        short = len(request.rows) == 1 and not request.explain
+        return await self.pool.run(partial(model.answer, request, deadline), short=short)
 
-    def reload(self) -> Loaded:
-        """Open the model anew; the one in use stays if that fails.
+    def reload(self) -> ServedModel:
+        """Open the model again; if that fails, the one in use stays.
 
-        Requests that run keep the model that they began with.
+        Running requests keep the model that they began with.
         """
         with self._reloading:
             try:
-                loaded = self._load(self.current.number + 1, self._threads)
+                model = self._load(self.current.number + 1, self._threads)
             except Exception:
                 self.metrics.failed_reloads += 1
                 raise
-            self.current = loaded
+            self.current = model
             self.metrics.reloads += 1
-        _log.warning("model %d is in use: %s", loaded.number, self._path)
-        return loaded
+        _log.warning("model %d is in use: %s", model.number, self._path)
+        return model
 
     def reload_quietly(self) -> None:
-        """Reload for a signal: what goes wrong is only logged."""
+        """Reload on a signal: errors are only logged."""
         try:
             self.reload()
         except (OSError, ValueError) as error:
             _log.error("the model in use is kept: %s", error)
 
     def may_reload(self, authorization: str | None) -> bool | None:
-        """Tell whether the header carries the token; None if there is no token at all."""
+        """Whether the header carries the token; None if no token is configured."""
         if self._token is None:
             return None
         given = (authorization or "").encode("latin-1")  # the bytes as they came
@@ -115,20 +115,20 @@ class Service:
 
     def about(self) -> About:
         """Describe the model in use."""
-        loaded = self.current
-        clf = loaded.clf
+        model = self.current
+        clf = model.clf
         return About(
-            model=loaded.number,
+            model=model.number,
             rows=clf.n_samples_fit_,
             features=clf.n_features_in_,
             labels=clf.n_labels_,
             n_neighbors=int(clf.n_neighbors),
             alpha=float(clf.alpha),
             beta=float(clf.beta),
-            feature_names=loaded.known is not None,
-            label_names=loaded.label_names is not None,
+            feature_names=model.feature_ids is not None,
+            label_names=model.label_names is not None,
             limits=asdict(self.limits),
         )
 
-    def _load(self, number: int, threads: int) -> Loaded:
-        return Loaded(self._path, number, threads, self.limits, self._params)
+    def _load(self, number: int, threads: int) -> ServedModel:
+        return ServedModel(self._path, number, threads, self.limits, self._params)

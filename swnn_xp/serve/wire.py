@@ -1,4 +1,4 @@
-"""What travels: the bodies of requests and answers. The OpenAPI schema is made from these."""
+"""The bodies of requests and responses. The OpenAPI schema is generated from them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ FeatureId = Annotated[int, Meta(ge=0, le=2**31 - 2)]
 
 
 class Row(msgspec.Struct, forbid_unknown_fields=True):  # type: ignore[misc, call-arg]
-    """A sparse row: ``indices`` and maybe ``values``, or ``features``.
+    """A sparse row: ``indices`` with optional ``values``, or ``features``.
 
-    Features are names: a list counts each 1, an object gives their values. A feature that occurs
-    twice is summed.
+    Features are names: in a list each has the value 1, an object gives the values. Values of a
+    repeated feature are summed.
     """
 
     indices: list[FeatureId] | UnsetType = UNSET
@@ -24,7 +24,7 @@ class Row(msgspec.Struct, forbid_unknown_fields=True):  # type: ignore[misc, cal
     features: list[str] | dict[str, float] | UnsetType = UNSET
 
 
-class Question(msgspec.Struct, forbid_unknown_fields=True):  # type: ignore[misc, call-arg]
+class PredictRequest(msgspec.Struct, forbid_unknown_fields=True):  # type: ignore[misc, call-arg]
     """Rows to rank labels for."""
 
     rows: Annotated[list[Row], Meta(min_length=1)]
@@ -32,7 +32,7 @@ class Question(msgspec.Struct, forbid_unknown_fields=True):  # type: ignore[misc
     explain: Annotated[bool, Meta(description="add the neighbours that voted")] = False
 
 
-class Answer(msgspec.Struct):  # type: ignore[misc]
+class RowPrediction(msgspec.Struct):  # type: ignore[misc]
     """The labels of a row, best first."""
 
     labels: list[int]
@@ -46,11 +46,11 @@ class Answer(msgspec.Struct):  # type: ignore[misc]
     explain: list[Explanation] | UnsetType = UNSET
 
 
-class Answers(msgspec.Struct):  # type: ignore[misc]
-    """An answer for each row, in the order of the rows."""
+class PredictResponse(msgspec.Struct):  # type: ignore[misc]
+    """A prediction for each row, in the order of the rows."""
 
-    model: Annotated[int, Meta(description="1 for the first model, one more with each reload")]
-    rows: list[Answer]
+    model: Annotated[int, Meta(description="1 for the first model, one more after each reload")]
+    rows: list[RowPrediction]
 
 
 class About(msgspec.Struct):  # type: ignore[misc]
@@ -69,17 +69,17 @@ class About(msgspec.Struct):  # type: ignore[misc]
 
 
 class Health(msgspec.Struct):  # type: ignore[misc]
-    """That the service is up."""
+    """Whether the service is up."""
 
     status: str
     model: int
 
 
 class Failure(msgspec.Struct):  # type: ignore[misc]
-    """Why there is no answer."""
+    """Why a request failed."""
 
     error: str
 
 
 encode = msgspec.json.Encoder().encode
-decode_question = msgspec.json.Decoder(Question).decode
+decode_request = msgspec.json.Decoder(PredictRequest).decode

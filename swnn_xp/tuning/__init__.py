@@ -2,6 +2,7 @@
 
 from swnn_xp.tuning.grids import paper_grid, wide_grid
 from swnn_xp.tuning.records import Setting, Trial, TuningResult
+from swnn_xp.tuning.scoring import Split
 from swnn_xp.tuning.search import tune
 
-__all__ = ["Setting", "Trial", "TuningResult", "paper_grid", "tune", "wide_grid"]
+__all__ = ["Setting", "Split", "Trial", "TuningResult", "paper_grid", "tune", "wide_grid"]

@@ -1,4 +1,4 @@
-"""Which settings are tried, and how the best is chosen from what they reached."""
+"""Which settings are tried, and how the best is chosen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WIDE_NEIGHBOURS = (5, 10, 25, 50, 75, 100)
 
 
 def paper_grid(Y: Any) -> list[Setting]:
-    """The paper's six pairs (alpha, beta), each with S = mean labels a row, 25, 50 and 75.
+    """The paper's six pairs (alpha, beta), each with S = mean labels per row, 25, 50, 75.
 
     Examples
     --------
@@ -41,18 +41,18 @@ def wide_grid(Y: Any) -> list[Setting]:
 
 
 def mean_labels(Y: Any) -> int:
-    """Mean number of labels a row, at least 1."""
+    """Mean number of labels per row, at least 1."""
     labels = label_rows(Y, "Y")
     return max(1, round(labels.indices.size / max(labels.n_rows, 1)))
 
 
 def choose_in_two_stages(trials: Sequence[Trial], first_size: int) -> Trial:
-    """The paper's way: the best (alpha, beta) at S = ``first_size``, then the best S for it."""
+    """The paper's protocol: the best (alpha, beta) at S = ``first_size``, then its best S."""
     at_first = [trial for trial in trials if trial.setting.n_neighbors == first_size]
     pair = choose_best(at_first).setting[1:]
     return choose_best([trial for trial in trials if trial.setting[1:] == pair])
 
 
 def choose_best(trials: Sequence[Trial]) -> Trial:
-    """The best score; of equals the one with fewer neighbours, which is faster."""
+    """The best score; of equals, the one with fewer neighbours, which is faster."""
     return max(trials, key=lambda trial: (trial.score, -trial.setting.n_neighbors))

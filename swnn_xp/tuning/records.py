@@ -1,4 +1,4 @@
-"""What a search for parameters gives."""
+"""The result of a search for parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Setting(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A setting and how well it did."""
+    """A setting and its score."""
 
     setting: Setting
     score: float
@@ -33,12 +33,11 @@ class TuningResult:
     metric : str
         Such as "P@1".
     trials : tuple of Trial
-        One a setting, in the order of the grid.
+        One per setting, in the order of the grid.
     best : Trial
         The choice of the protocol.
     n_done, n_asked : int
-        Held-out rows that were asked, and that should have been. All settings were tried on the
-        same rows.
+        Held-out rows that were asked, and all of them. All settings were tried on the same rows.
     search_seconds, vote_seconds : float
         Where the time went: finding neighbours, once per beta; voting, once per setting.
     """

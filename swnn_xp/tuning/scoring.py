@@ -1,10 +1,11 @@
-"""Metrics by their names, and the rows that are held out."""
+"""Metrics by name, and the rows that are held out."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,8 @@ _PLAIN = {
     "r": metrics.recall_at_k,
     "ndcg": metrics.ndcg_at_k,
 }
-_WEIGHED = {"psp": metrics.psp_at_k, "psndcg": metrics.psndcg_at_k}
+_WEIGHTED = {"psp": metrics.psp_at_k, "psndcg": metrics.psndcg_at_k}
+_MOST_ROWS = 10_000  # held out by default
 
 
 class Metric(NamedTuple):
@@ -30,11 +32,11 @@ class Metric(NamedTuple):
 
     def measure(self, Y_train: Any) -> Callable[[Any, NDArray[np.integer]], float]:
         """The metric as a function of true labels and ranking, for these training labels."""
-        kind = self.name.partition("@")[0].lower()
-        if kind in _PLAIN:
-            return lambda Y_true, labels: _PLAIN[kind](Y_true, labels, self.k)
+        family = self.name.partition("@")[0].lower()
+        if family in _PLAIN:
+            return lambda Y_true, labels: _PLAIN[family](Y_true, labels, self.k)
         weights = metrics.propensities(Y_train, *self.propensity)
-        return lambda Y_true, labels: _WEIGHED[kind](Y_true, labels, self.k, weights)
+        return lambda Y_true, labels: _WEIGHTED[family](Y_true, labels, self.k, weights)
 
 
 def parse_metric(name: str, propensity: tuple[float, float] = (0.55, 1.5)) -> Metric:
@@ -48,9 +50,9 @@ def parse_metric(name: str, propensity: tuple[float, float] = (0.55, 1.5)) -> Me
     match = _NAME.fullmatch(name.strip())
     if not match:
         raise ValueError(f"metric must be P@k, R@k, nDCG@k, PSP@k or PSnDCG@k, not {name!r}")
-    kind, k = match.groups()
+    family, k = match.groups()
     known = {text.lower(): text for text in ("P", "R", "nDCG", "PSP", "PSnDCG")}
-    return Metric(f"{known[kind.lower()]}@{k}", int(k), propensity)
+    return Metric(f"{known[family.lower()]}@{k}", int(k), propensity)
 
 
 class Fold(NamedTuple):
@@ -60,36 +62,54 @@ class Fold(NamedTuple):
     test: NDArray[np.int64]
 
 
-def held_out(n_rows: int, holdout: float, folds: int, seed: int) -> list[Fold]:
-    """Split rows at random: one hold-out part, or as many folds as asked for.
+@dataclass(frozen=True)
+class Split:
+    """Which rows are held out of the training set.
 
-    Parameters
+    Attributes
     ----------
-    n_rows : int
-    holdout : float
-        Share of the rows if below 1, else their number; it counts where ``folds`` is 1.
+    holdout : float, optional
+        Share of the rows (below 1) or number of rows, used if ``folds`` is 1. Default: a fifth, at
+        most 10,000.
     folds : int
-        1 for a hold-out part; from 2 on every row is asked once.
+        From 2 on: cross-validation, in which every row is asked once.
     seed : int
+        Of the random order.
 
     Examples
     --------
-    >>> [fold.test.size for fold in held_out(10, 0.2, 1, 0)]
+    >>> [fold.test.size for fold in Split(holdout=0.2).of(10)]
     [2]
-    >>> sorted(row for fold in held_out(5, 0, 2, 0) for row in fold.test.tolist())
+    >>> sorted(row for fold in Split(folds=2).of(5) for row in fold.test.tolist())
     [0, 1, 2, 3, 4]
     """
-    if not 1 <= folds <= n_rows:
-        raise ValueError(f"folds must be between 1 and the {n_rows} rows, got {folds}")
-    order = np.random.default_rng(seed).permutation(n_rows)
-    if folds > 1:
-        return list(_folds(np.array_split(order, folds)))
-    size = 0  # of inf and nan, which are no number of rows
-    if math.isfinite(holdout):
-        size = round(n_rows * holdout) if holdout < 1 else int(holdout)
-    if not 1 <= size < n_rows:
-        raise ValueError(f"holdout = {holdout:g} of {n_rows} rows leaves no row to ask or to learn")
-    return list(_folds([order[:size], order[size:]]))[:1]
+
+    holdout: float | None = None
+    folds: int = 1
+    seed: int = 0
+
+    def of(self, n_rows: int) -> list[Fold]:
+        """Split rows at random: one held-out part, or as many folds as asked for."""
+        if not 1 <= self.folds <= n_rows:
+            raise ValueError(f"folds must be between 1 and the {n_rows} rows, got {self.folds}")
+        order = np.random.default_rng(self.seed).permutation(n_rows)
+        if self.folds > 1:
+            return list(_folds(np.array_split(order, self.folds)))
+        size = self._held_out(n_rows)
+        return list(_folds([order[:size], order[size:]]))[:1]
+
+    def _held_out(self, n_rows: int) -> int:
+        wanted = self.holdout
+        if wanted is None:
+            wanted = min(round(n_rows / 5), _MOST_ROWS)
+        size = 0  # for inf and nan
+        if math.isfinite(wanted):
+            size = round(n_rows * wanted) if wanted < 1 else int(wanted)
+        if not 1 <= size < n_rows:
+            raise ValueError(
+                f"holdout = {wanted:g} of {n_rows} rows leaves no row to ask or to learn"
+            )
+        return size
 
 
 def _folds(parts: list[NDArray[np.int64]]) -> Iterator[Fold]:

@@ -1,4 +1,4 @@
-"""`tune`: neighbours are found once per beta, and every alpha and S is voted from them."""
+"""`tune`: find neighbours once per beta, then vote for every alpha and S."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from swnn_xp.tuning.grids import (
     wide_grid,
 )
 from swnn_xp.tuning.records import Setting, Trial, TuningResult
-from swnn_xp.tuning.scoring import Fold, Metric, held_out, parse_metric
+from swnn_xp.tuning.scoring import Fold, Metric, Split, parse_metric
 
 _BLOCK = 256
-_MOST_ROWS = 10_000
 
 
 def tune(
@@ -32,47 +31,40 @@ def tune(
     *,
     grid: Literal["paper", "wide"] | Sequence[Setting] = "paper",
     metric: str = "P@1",
-    holdout: float | None = None,
-    folds: int = 1,
-    seed: int = 0,
+    split: Split = Split(),  # noqa: B008 - frozen
     propensity: tuple[float, float] = (0.55, 1.5),
-    backend: str = "auto",
-    n_jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    **machine: Any,
 ) -> TuningResult:
-    """Try settings on rows that are held out, and choose the best.
+    """Try settings on held-out rows and choose the best.
 
-    The neighbours of a held-out row are found once per beta, for the largest S; the S nearest are
-    the first S of them, so every other setting costs a vote only.
+    The neighbours of a held-out row are found once per beta, for the largest S. The S nearest are
+    the first S of them, so every other setting only costs a vote.
 
     Parameters
     ----------
     X, Y : matrices
         Training rows and their labels.
     grid : {"paper", "wide"} or list of Setting, default "paper"
-        "paper": its six pairs (alpha, beta) with four S; the best pair at S = mean labels a row is
-        chosen first, then the best S for it. "wide": 140 settings; the best of all is chosen, as
-        from a list of your own.
+        "paper": its six pairs (alpha, beta) with four S; first the best pair at S = mean labels per
+        row is chosen, then the best S for it. "wide": 140 settings; the best of all is chosen, as
+        for a list of your own.
     metric : str, default "P@1"
         "P@k", "R@k", "nDCG@k", "PSP@k" or "PSnDCG@k".
-    holdout : float, optional
-        Share of the rows (below 1) or number of rows to hold out. Default: a fifth, at most 10,000.
-    folds : int, default 1
-        From 2 on: cross-validation instead of one held-out part; every row is asked once.
-    seed : int, default 0
-        Of the random split.
+    split : Split
+        Which rows are held out. Default: a fifth, at most 10,000, at random.
     propensity : (float, float)
         A and B of the propensity model.
-    backend, n_jobs
-        As for `SWNNClassifier`.
     progress : callable, optional
-        Called with the numbers of rows asked so far and in all.
+        Called with the number of rows asked so far and the number of all rows.
+    **machine
+        ``backend``, ``n_jobs``, ``memory_budget`` and ``device``, as for `SWNNClassifier`.
 
     Returns
     -------
     TuningResult
-        After Ctrl-C with what was done until then, if anything was: all settings are tried on a
-        block of rows before the next block.
+        After Ctrl-C, with what was done until then, if anything: all settings are tried on one
+        block of rows before the next.
 
     Examples
     --------
@@ -88,12 +80,7 @@ def tune(
     if X.shape[0] != Y.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows but Y has {Y.shape[0]}")
     settings = _settings(grid, Y)
-    if holdout is None:
-        holdout = min(round(X.shape[0] / 5), _MOST_ROWS)
-    runs = [
-        _Run(X, Y, fold, settings, judge.k, backend, n_jobs)
-        for fold in held_out(X.shape[0], holdout, folds, seed)
-    ]
+    runs = [_Run(X, Y, fold, settings, judge.k, machine) for fold in split.of(X.shape[0])]
     total = sum(run.fold.test.size for run in runs)
     try:
         _ask_all(runs, total, progress)
@@ -123,20 +110,18 @@ class _Run:
         fold: Fold,
         settings: list[Setting],
         k: int,
-        backend: str,
-        n_jobs: int,
+        machine: dict[str, Any],
     ) -> None:
         self._X, self._Y, self.fold, self._k = X, Y, fold, k
-        self._settings, self._machine = settings, (backend, n_jobs)
+        self._settings, self._machine = settings, machine
         self._labels = np.empty((len(settings), fold.test.size, k), np.int32)
         self.n_done = 0
         self.search_seconds = self.vote_seconds = 0.0
         self._clf: SWNNClassifier | None = None
 
     def blocks(self) -> Iterator[int]:
-        """Try all settings on one block after the other; yields their numbers of rows."""
-        backend, n_jobs = self._machine
-        self._clf = SWNNClassifier(backend=backend, n_jobs=n_jobs)
+        """Try all settings on one block after another; yields the blocks' numbers of rows."""
+        self._clf = SWNNClassifier(**self._machine)
         self._clf.fit(self._X[self.fold.train], self._Y[self.fold.train])
         for start, stop in pairwise([*range(0, self.fold.test.size, _BLOCK), self.fold.test.size]):
             self._ask(self._clf, start, stop)
@@ -161,11 +146,11 @@ class _Run:
             self.vote_seconds += time.perf_counter() - found
 
     def forget(self) -> None:
-        """Let the index go; the rankings stay."""
+        """Release the index; the rankings stay."""
         self._clf = None
 
     def scores(self, metric: Metric) -> list[float]:
-        """Score of each setting over the rows done."""
+        """Score of each setting over the finished rows."""
         measure = metric.measure(self._Y[self.fold.train])
         truth = self._Y[self.fold.test[: self.n_done]]
         return [measure(truth, labels[: self.n_done]) for labels in self._labels]

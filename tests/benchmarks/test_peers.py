@@ -1,13 +1,20 @@
 """The comparison with peers: those that the test environment has anyway, and the report."""
 
 import importlib
+import re
 import sys
+import tomllib
 
 import numpy as np
 import pytest
 from benchmarks.loading import ASV
 
 PEERS = ASV / "peers"
+
+
+def name_of(requirement):
+    """The normalised name of a package in a requirement."""
+    return re.match(r"[A-Za-z0-9._-]+", requirement)[0].lower().replace("_", "-")
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +25,7 @@ def on_path(monkeypatch):
 @pytest.fixture
 def problem(on_path):
     Problem = importlib.import_module("problem").Problem
-    problem = Problem("debtags", 20)
+    problem = Problem.load("debtags", 20)
     problem.X_train, problem.Y_train = problem.X_train[:1500], problem.Y_train[:1500]
     return problem
 
@@ -66,14 +73,46 @@ def test_precision_is_that_of_the_library(problem):
     np.testing.assert_allclose(mine, theirs)
 
 
-def test_a_peer_that_is_missing_or_breaks_is_reported(on_path, monkeypatch):
+def test_a_saved_problem_is_the_same(problem, tmp_path):
+    problem.save(tmp_path / "debtags")
+    again = type(problem).open(tmp_path / "debtags", 20)
+    for name in ("X_train", "Y_train", "X_test", "Y_test", "queries"):
+        one, other = getattr(problem, name), getattr(again, name)
+        assert one.dtype == other.dtype
+        assert (one != other).nnz == 0
+
+
+def test_contradicting_peers_run_elsewhere(on_path, monkeypatch, tmp_path):
+    """PECOS needs numpy<2, this library needs numpy>=2."""
+    environments = importlib.import_module("environments")
+    monkeypatch.setattr(environments, "OWN", tmp_path)
+    pecos = importlib.import_module("adapters.pecos_xr_linear").Peer()
+    assert environments.python_of(pecos) == str(tmp_path / "libpecos" / "bin" / "python")
+    assert pecos.missing() == "libpecos not installed"
+    shared = importlib.import_module("adapters.scipy_matmul").Peer()
+    assert environments.python_of(shared) == sys.executable
+    assert shared.missing() is None
+
+
+def test_every_shared_peer_is_in_the_extra(on_path):
+    """`pip install '.[peers]'` gives what `make bench-peers` installs into one environment."""
+    extras = tomllib.loads((ASV.parent / "pyproject.toml").read_text())["project"]
+    listed = {name_of(line) for line in extras["optional-dependencies"]["peers"]}
+    adapters = importlib.import_module("adapters")
+    peers = [importlib.import_module(f"adapters.{name}").Peer for name in adapters.ALL]
+    shared = {name_of(peer.package) for peer in peers if not peer.own_requirements}
+    assert shared - {"swnn-xp", "scipy"} == listed - {"swnn-xp"}
+    assert not listed & {name_of(peer.package) for peer in peers if peer.own_requirements}
+
+
+def test_a_peer_that_is_missing_or_breaks_is_reported(on_path, monkeypatch, tmp_path):
     compare = importlib.import_module("compare")
     options = type("Options", (), {"queries": 5, "answers": 3, "cpu_seconds": 100})
     peer = importlib.import_module("adapters.vsag_sindi").Peer
     monkeypatch.setattr(peer, "module", "no_such_module_anywhere")
-    missing = compare.run_peer("vsag_sindi", "debtags", options)
+    missing = compare.run_peer("vsag_sindi", "debtags", options, tmp_path)
     assert "failed" in missing
-    broken = compare.run_peer("scipy_matmul", "no-such-set", options)
+    broken = compare.run_peer("scipy_matmul", "no-such-set", options, tmp_path)
     assert "no-such-set" in broken["failed"]
 
 
@@ -89,5 +128,5 @@ def test_the_table_has_ratios_and_failures(on_path):
 
 
 def teardown_module():
-    for name in ("compare", "install", "measure", "problem", "report"):
+    for name in ("compare", "environments", "install", "measure", "problem", "report"):
         sys.modules.pop(name, None)

@@ -2,6 +2,7 @@
 
 import json
 import lzma
+import os
 import subprocess
 import sys
 
@@ -59,7 +60,24 @@ def test_predict_jsonl_to_a_file(files, model, capsys):
     records = [json.loads(line) for line in out.read_text().splitlines()]
     assert [record["row"] for record in records] == list(range(7))
     assert len(records[0]["labels"]) == len(records[0]["scores"]) == len(records[0]["names"])
-    assert not list(files.glob(".*partial"))
+    assert not list(files.glob("labels.*.*"))
+
+
+def test_predict_several_files(files, model, capsys):
+    test = str(files / "test.txt.xz")
+    assert main(["predict", str(model), test, test, "--format", "jsonl"]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [record["row"] for record in records] == list(range(14))
+    assert [record["labels"] for record in records[:7]] == [r["labels"] for r in records[7:]]
+
+
+def test_predict_to_a_pipe(files, model, capsys):
+    arguments = ["predict", str(model), str(files / "test.txt.xz")]
+    assert main(arguments) == 0
+    os.mkfifo(files / "pipe")
+    with subprocess.Popen(["cat", files / "pipe"], stdout=subprocess.PIPE, text=True) as reader:
+        assert main([*arguments, "-o", str(files / "pipe")]) == 0
+        assert reader.communicate(timeout=60)[0] == capsys.readouterr().out
 
 
 def test_failed_prediction_leaves_the_old_output(files, model):
@@ -67,7 +85,7 @@ def test_failed_prediction_leaves_the_old_output(files, model):
     out.write_text("precious")
     assert main(["predict", str(model), str(files / "test.txt.xz"), "-k", "0", "-o", str(out)]) == 2
     assert out.read_text() == "precious"
-    assert not list(files.glob(".*partial"))
+    assert not list(files.glob("labels.*.*"))
 
 
 def test_evaluate(files, model, capsys):
@@ -99,6 +117,8 @@ def test_explain(files, model, capsys):
         (["fit", "{train}", "-o", "m", "--beta", "-1"], "beta must be a number of at least 0"),
         (["predict", "nowhere", "{train}"], "nowhere"),
         (["predict", "{root}", "{train}"], "manifest.json"),
+        (["predict", "{model}", "{train}", "--cluster", "local"], "name it with -o"),
+        (["predict", "{model}", "{broken}"], "broken.txt:3:"),
         (["explain", "{model}", "{train}", "--row", "60"], "--row 60 is outside 0..59"),
         (["explain", "{model}", "{train}", "--row", "0", "--label", "pink"], "no label is called"),
         (["explain", "{model}", "{train}", "--row", "0", "--label", "9"], "label 9 is outside"),

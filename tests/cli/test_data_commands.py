@@ -8,7 +8,7 @@ from swnn_xp import SWNNClassifier, read_xmc, write_names, write_xmc
 from swnn_xp.cli import tune as tune_command
 from swnn_xp.cli.main import main
 from swnn_xp.datasets import make_twin
-from swnn_xp.tuning import tune
+from swnn_xp.tuning import Split, tune
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_tune_writes_parameters_that_fit_takes(train, capsys):
     best, model = train.parent / "best.toml", train.parent / "model"
     assert main(["tune", str(train), "-o", str(best), "--metric", "P@3", "--seed", "4"]) == 0
     out = capsys.readouterr().out
-    expected = tune(*read_xmc(train), metric="P@3", seed=4)
+    expected = tune(*read_xmc(train), metric="P@3", split=Split(seed=4))
     (marked,) = [line.split() for line in out.splitlines() if line.startswith("->")]
     assert [float(text) for text in marked[1:4]] == list(expected.best.setting)
     assert marked[4] == f"{100 * expected.best.score:.2f}"

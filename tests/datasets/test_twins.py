@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, diags_array
 from swnn_xp import datasets
 from swnn_xp.datasets import PAPER_SUMMARIES
 from swnn_xp.datasets._degrees import degree_sequence, row_tail, thin, with_total
-from swnn_xp.datasets._matching import ColumnPlaces, RowPlaces, match
+from swnn_xp.datasets._matching import ColumnTopics, RowTopics, match
 from swnn_xp.datasets._paper import Summary
 from swnn_xp.datasets._registry import REGISTRY
 from swnn_xp.datasets._twins import _full_size
@@ -137,8 +137,8 @@ def test_matching_gives_what_is_due(lengths: list[int], n_columns: int, seed: in
     asked = np.array(lengths)
     due = np.bincount(rng.integers(0, n_columns, asked.sum()), minlength=n_columns)
     n = len(asked)
-    rows = RowPlaces(rng.random(n), rng.random(n), np.full(n, 0.1), rng.random(n))
-    columns = ColumnPlaces(rng.random(n_columns), np.full(n_columns, 0.3), 2)
+    rows = RowTopics(rng.random(n), rng.random(n), np.full(n, 0.1), rng.random(n))
+    columns = ColumnTopics(rng.random(n_columns), np.full(n_columns, 0.3), 2)
     pairs = match(asked, rows, due, columns, rng)
     row, column = pairs >> np.uint64(32), pairs & np.uint64(0xFFFFFFFF)
     assert (np.diff(pairs.astype(np.int64)) > 0).all()

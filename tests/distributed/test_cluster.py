@@ -1,11 +1,11 @@
-"""Getting at a cluster."""
+"""Connecting to a cluster."""
 
 import contextlib
 import socket
 
 import pytest
 
-from swnn_xp.distributed import connect
+from swnn_xp.distributed import cluster, connect
 
 
 def test_two_clusters_on_one_machine():
@@ -35,3 +35,10 @@ def test_a_scheduler_by_its_address(client):
 def test_no_such_cluster(where):
     with pytest.raises(ValueError, match="cluster must be 'local'"), connect(where):
         pass
+
+
+def test_local_means_the_cores_that_this_process_may_use(monkeypatch):
+    """The same count as n_jobs=-1."""
+    monkeypatch.setattr(cluster, "check_threads", lambda n_jobs: {-1: 7}[n_jobs])
+    assert cluster._local_workers("local") == 7
+    assert cluster._local_workers("local:3") == 3

@@ -7,6 +7,7 @@ not fit. python full_disk.py FOLDER BYTES: no file may grow beyond so many bytes
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
@@ -16,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from swnn_xp import SWNNClassifier
-from swnn_xp.bulk.predict_file import Job, score_file
+from swnn_xp.bulk.lines import FORMATS, LineWriter
+from swnn_xp.bulk.predict_file import PredictJob, predict_file
 from swnn_xp.io import write_xmc
 
 
@@ -64,24 +66,26 @@ def with_small_files(folder: Path, largest: int) -> int:
         failures += not save_or_keep(fitted(1000), path, 10)
         limited(resource.RLIM_INFINITY)
         fitted(10).save(path)
-    return failures + scoring_stops_and_goes_on(folder)
+    return failures + predicting_stops_and_resumes(folder)
 
 
-def scoring_stops_and_goes_on(folder: Path) -> int:
+def predicting_stops_and_resumes(folder: Path) -> int:
     write_xmc(folder / "queries.txt", np.eye(20), np.ones((20, 1)))
-    job = Job(folder / "queries.txt", folder / "scores", k=2, rows=3)
+    job = PredictJob((folder / "queries.txt",), LineWriter(FORMATS["jsonl"]), k=2, block_rows=3)
     clf = fitted(30)
-    limited(100)
+    limited(300)
     try:
-        score_file(clf, job, lambda first, labels, scores: f"{first} {labels}\n")
+        predict_file(clf, job, folder / "labels")
     except OSError:
         failures = 1
     limited(resource.RLIM_INFINITY)
-    done = score_file(clf, job, lambda first, labels, scores: f"{first} {labels}\n")
+    resumed = []
+    done = predict_file(clf, job, folder / "labels", lambda now: resumed.append(now.resumed_at))
     assert done == 20
-    text = (folder / "scores").read_text()
-    assert [line.split()[0] for line in text.splitlines()] == ["0", "3", "6", "9", "12", "15", "18"]
-    assert sorted(os.listdir(folder)) == ["model", "queries.txt", "scores"]
+    assert 0 < resumed[0] < 20, resumed
+    rows = [json.loads(line)["row"] for line in (folder / "labels").read_text().splitlines()]
+    assert rows == list(range(20))
+    assert sorted(os.listdir(folder)) == ["labels", "model", "queries.txt"]
     return failures
 
 

@@ -1,9 +1,9 @@
-"""Kill saving, appending, compacting and scoring at random moments; nothing acknowledged is lost.
+"""Kill saving, appending, compacting and predicting at random moments; nothing reported is lost.
 
-python kills.py SEED COUNT. A child process works in a loop and tells its parent of each step that
-is done. The parent kills it after a random while, opens what lies on the disk and compares: it is
-the last state that was told or the one the child was about to reach, whole, and no more than one
-step has left files behind. Then the next child goes on from there.
+python kills.py SEED COUNT. A child process works in a loop and reports each finished step to its
+parent. The parent kills it at a random moment, opens what is on the disk and compares: it is the
+last reported state or the one the child was about to reach, complete, and at most one step has left
+files behind. Then the next child continues from there.
 """
 
 from __future__ import annotations
@@ -20,18 +20,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier
-from swnn_xp.bulk.predict_file import Job, score_file
+from swnn_xp.bulk.lines import FORMATS, LineWriter
+from swnn_xp.bulk.predict_file import PredictJob, predict_file
 from swnn_xp.io import read_xmc, write_xmc
 
 FEATURES, LABELS = 30, 8
 RNG = np.random.default_rng(0)
 X = sp.random_array((400, FEATURES), density=0.3, rng=RNG, format="csr")
 Y = sp.random_array((400, LABELS), density=0.3, rng=RNG, format="csr")
-
-
-def lines(first, labels, scores):
-    rows = zip(range(first, first + len(labels)), labels, scores, strict=True)
-    return "".join(f"{row} {best} {values}\n" for row, best, values in rows)
 
 
 class Models:
@@ -81,33 +77,34 @@ class Models:
         return len(os.listdir(self.path)) > 2
 
 
-class Scores:
-    """Score a file: each run goes on behind the last block that was told."""
+class Predictions:
+    """Predict a file: each run resumes after the last block that was reported."""
 
     def __init__(self, folder: Path, what: str) -> None:
         write_xmc(folder / "queries.txt", X, Y)
         self.clf = SWNNClassifier(n_neighbors=9).fit(X[:200], Y[:200])
-        self.output, self.told, self.finished = folder / "scores", 0, 0
-        self.job = Job(folder / "queries.txt", self.output, k=3, rows=10)
-        labels, scores = self.clf.predict_topk(read_xmc(folder / "queries.txt")[0], k=3)
-        self.whole = lines(0, labels.tolist(), scores.tolist())
+        self.output, self.told, self.finished = folder / "labels", 0, 0
+        writer = LineWriter(FORMATS["jsonl"])
+        self.job = PredictJob((folder / "queries.txt",), writer, k=3, block_rows=10)
+        best = self.clf.predict_topk(read_xmc(folder / "queries.txt")[0], k=3)
+        self.whole = writer.lines(0, best)
 
     def work(self, tell) -> None:
         def progress(now):
             tell(now.done if now.resumed_at >= self.told else -1)
 
-        score_file(self.clf, self.job, lines, progress)
+        predict_file(self.clf, self.job, self.output, progress)
         tell(10_000)
         time.sleep(60)
 
     def check(self) -> None:
-        assert self.told >= 0, "a block that was told was scored again"
+        assert self.told >= 0, "a reported block was predicted again"
         here = {path.name for path in self.output.parent.iterdir()} - {"queries.txt"}
-        assert here <= {"scores", "scores.partial", "scores.journal"}
-        if "scores" in here:
+        assert here <= {"labels", "labels.partial", "labels.journal"}
+        if "labels" in here:
             assert self.output.read_text() == self.whole
             if self.told == 10_000:
-                assert here == {"scores"}, here
+                assert here == {"labels"}, here
                 self.finished += 1
             # A kill between the renaming and the removal leaves the journal: see the next run.
             self.output.unlink()
@@ -116,10 +113,10 @@ class Scores:
             raise AssertionError("the output is lost")
 
     def interrupted(self) -> bool:
-        return self.output.with_name("scores.journal").exists()
+        return self.output.with_name("labels.journal").exists()
 
 
-KINDS = {"save": Models, "append": Models, "compact": Models, "score": Scores}
+KINDS = {"save": Models, "append": Models, "compact": Models, "predict": Predictions}
 
 
 def run_and_kill(task, seconds: float) -> None:
@@ -140,7 +137,7 @@ def run_and_kill(task, seconds: float) -> None:
         told = pipe.read()
     for at in range(0, len(told), 8):
         task.told = int.from_bytes(told[at : at + 8], "little", signed=True)
-        assert task.told >= 0, "a block that was told was scored again"
+        assert task.told >= 0, "a reported block was predicted again"
 
 
 def main() -> None:

@@ -11,4 +11,4 @@ def test_what_was_acknowledged_survives_kills():
         [sys.executable, script, "1", "40"], capture_output=True, text=True, timeout=900
     )
     assert run.returncode == 0, run.stderr[-3000:]
-    assert "10 kills of compact, 10 kills of score" in run.stdout
+    assert "10 kills of compact, 10 kills of predict" in run.stdout

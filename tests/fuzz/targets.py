@@ -195,19 +195,19 @@ def http_body(data: bytes) -> None:
     """Any body: a row that a session takes, or a refusal."""
     import msgspec
 
-    from swnn_xp.serve.refusal import Refusal
+    from swnn_xp.serve.refusal import HTTPRefusal
     from swnn_xp.serve.rows import to_query
-    from swnn_xp.serve.wire import decode_question
+    from swnn_xp.serve.wire import decode_request
 
     try:
-        question = decode_question(data)
+        request = decode_request(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return
     session = served()
-    for number, row in enumerate(question.rows):
-        with contextlib.suppress(Refusal):
+    for number, row in enumerate(request.rows):
+        with contextlib.suppress(HTTPRefusal):
             query = to_query(row, number, X.shape[1], {"a": 0, "b": 3}, 20)
-            session.predict_one(query.indices, query.values, min(question.k, 9))
+            session.predict_one(query.indices, query.values, min(request.k, 9))
 
 
 @functools.cache

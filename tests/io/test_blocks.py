@@ -1,4 +1,4 @@
-"""Blocks put together are the file, from any place on."""
+"""Blocks put together are the file, from any position on."""
 
 import gzip
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import vstack
 
-from swnn_xp.io import FormatError, Place, iter_xmc, read_xmc
+from swnn_xp.io import FormatError, Position, iter_xmc, read_xmc
 
 TEXT = b"5 4 3\r\n0,2 1:0.5 3:1\n\n 0:2\r\n1 3:1 1:0.25 3:1\n2\n\n"
 
@@ -42,9 +42,9 @@ def test_row_counts_are_checked(make, engine):
     for data, line in ((b"2 2 2\n0 1:1\n", 3), (b"1 2 2\n0 1:1\n0 1:1\n", 3)):
         with pytest.raises(FormatError, match=f":{line}: the header says"):
             list(iter_xmc(make(data), 1, engine=engine))
-    place = Place(row=1, line=2, offset=12)
+    position = Position(row=1, line=2, offset=12)
     with pytest.raises(FormatError, match=":3: the header says 2 rows"):
-        list(iter_xmc(make(b"2 2 2\n0 1:1\n"), 1, resume=place, engine=engine))
+        list(iter_xmc(make(b"2 2 2\n0 1:1\n"), 1, resume=position, engine=engine))
 
 
 def test_no_rows(make, engine):

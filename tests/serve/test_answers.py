@@ -250,6 +250,6 @@ def test_the_document_describes_every_route(client, service):
         "/healthz",
         "/metrics",
     ]
-    question = document["components"]["schemas"]["Question"]["properties"]
+    question = document["components"]["schemas"]["PredictRequest"]["properties"]
     assert question["rows"]["maxItems"] == 50
     assert question["k"]["maximum"] == 100

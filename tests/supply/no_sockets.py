@@ -1,4 +1,4 @@
-"""A plugin for pytest that forbids the network: ``-p supply.no_sockets``."""
+"""Forbid the network in this process."""
 
 import sys
 
@@ -9,6 +9,6 @@ def forbid(event: str, args: object) -> None:
         raise RuntimeError(f"the network was used: {event} {args}")
 
 
-def pytest_configure() -> None:
+def start() -> None:
     """From here on, for the whole process; it can't be taken back."""
     sys.addaudithook(forbid)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from swnn_xp import SWNNClassifier, metrics
 from swnn_xp.model.model import Model
-from swnn_xp.tuning import Setting, Trial, paper_grid, tune, wide_grid
+from swnn_xp.tuning import Setting, Split, Trial, paper_grid, tune, wide_grid
 from swnn_xp.tuning.grids import choose_best, choose_in_two_stages
-from swnn_xp.tuning.scoring import held_out, parse_metric
+from swnn_xp.tuning.scoring import parse_metric
 
 GRID = [Setting(S, alpha, beta) for S in (1, 3, 8) for alpha in (0.0, 1.0) for beta in (0.0, 1.0)]
 
@@ -36,8 +36,8 @@ def direct(X, Y, fold, setting, metric, backend="auto"):
 
 @pytest.mark.parametrize("metric", ["P@1", "P@5", "nDCG@3", "PSP@3", "R@2"])
 def test_hold_out_equals_direct_evaluation(data, metric):
-    result = tune(*data, grid=GRID, metric=metric, holdout=300, seed=5)
-    (fold,) = held_out(700, 300, 1, 5)
+    result = tune(*data, grid=GRID, metric=metric, split=Split(300, seed=5))
+    (fold,) = Split(300, seed=5).of(700)
     assert [trial.setting for trial in result.trials] == GRID
     for trial in result.trials:
         assert trial.score == direct(*data, fold, trial.setting, metric)
@@ -47,8 +47,8 @@ def test_hold_out_equals_direct_evaluation(data, metric):
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 def test_folds_equal_direct_evaluation(data, backend):
-    result = tune(*data, grid=GRID, metric="P@3", folds=3, seed=1, backend=backend)
-    folds = held_out(700, 0.5, 3, 1)
+    result = tune(*data, grid=GRID, metric="P@3", split=Split(folds=3, seed=1), backend=backend)
+    folds = Split(folds=3, seed=1).of(700)
     for trial in result.trials:
         scores = [direct(*data, fold, trial.setting, "P@3", backend) for fold in folds]
         weights = [fold.test.size for fold in folds]
@@ -66,7 +66,7 @@ def test_neighbours_are_found_once_per_beta_for_the_largest_S(data, monkeypatch)
         return search(self, queries, n_neighbors, beta, options)
 
     monkeypatch.setattr(Model, "search", counted)
-    tune(*data, grid="paper", holdout=100)
+    tune(*data, grid="paper", split=Split(100))
     assert calls == [(100, 75, 0.0), (100, 75, 1.0)]
 
 
@@ -74,7 +74,7 @@ def test_the_default_is_the_papers_grid(data):
     result = tune(*data)
     assert [trial.setting for trial in result.trials] == paper_grid(data[1])
     assert result.n_asked == 140
-    assert result.trials == tune(*data, seed=0).trials
+    assert result.trials == tune(*data, split=Split(seed=0)).trials
 
 
 def test_ctrl_c_keeps_the_blocks_that_are_done(data):
@@ -82,12 +82,12 @@ def test_ctrl_c_keeps_the_blocks_that_are_done(data):
         if done > 256:
             raise KeyboardInterrupt
 
-    complete = tune(*data, grid=GRID, holdout=600)
-    result = tune(*data, grid=GRID, holdout=600, progress=interrupt)
+    complete = tune(*data, grid=GRID, split=Split(600))
+    result = tune(*data, grid=GRID, split=Split(600), progress=interrupt)
     assert not result.is_complete
     assert complete.is_complete
     assert (result.n_done, result.n_asked) == (512, 600)
-    (fold,) = held_out(700, 600, 1, 0)
+    (fold,) = Split(600).of(700)
     asked = fold._replace(test=fold.test[:512])
     for trial in result.trials:
         assert trial.score == direct(*data, asked, trial.setting, "P@1")
@@ -126,7 +126,7 @@ def test_the_grids():
 
 
 def test_parameters_of_the_best(data):
-    result = tune(*data, grid=GRID, holdout=100)
+    result = tune(*data, grid=GRID, split=Split(100))
     assert SWNNClassifier(**result.params()).n_neighbors == result.best.setting.n_neighbors
     assert result.best.score == max(trial.score for trial in result.trials)
 
@@ -135,7 +135,7 @@ def test_parameters_of_the_best(data):
 def test_splits(n_rows, folds, seed, share):
     folds = min(folds, n_rows)
     share = min(max(share, 1 / n_rows), 1 - 1 / n_rows)
-    parts = held_out(n_rows, share, folds, seed)
+    parts = Split(share, folds, seed).of(n_rows)
     assert len(parts) == folds
     for fold in parts:
         together = np.concatenate([fold.train, fold.test])
@@ -151,13 +151,13 @@ def test_splits(n_rows, folds, seed, share):
     [
         ({"metric": "accuracy"}, "metric must be"),
         ({"metric": "P@0"}, "metric must be"),
-        ({"holdout": 700}, "leaves no row"),
-        ({"holdout": 0.0001}, "leaves no row"),
-        ({"holdout": float("inf")}, "holdout = inf of 700 rows leaves no row"),
-        ({"holdout": float("-inf")}, "holdout = -inf of 700 rows leaves no row"),
-        ({"holdout": float("nan")}, "holdout = nan of 700 rows leaves no row"),
-        ({"folds": 0}, "folds must be"),
-        ({"folds": 701}, "folds must be"),
+        ({"split": Split(700)}, "leaves no row"),
+        ({"split": Split(0.0001)}, "leaves no row"),
+        ({"split": Split(float("inf"))}, "holdout = inf of 700 rows leaves no row"),
+        ({"split": Split(float("-inf"))}, "holdout = -inf of 700 rows leaves no row"),
+        ({"split": Split(float("nan"))}, "holdout = nan of 700 rows leaves no row"),
+        ({"split": Split(folds=0)}, "folds must be"),
+        ({"split": Split(folds=701)}, "folds must be"),
         ({"grid": []}, "the grid has no setting"),
         ({"grid": [(0, 1, 1)]}, "n_neighbors must be"),
         ({"grid": [(5, -1, 1)]}, "alpha must be"),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import numpy as np
+from environments import can_import
 
 
 class Peer:
@@ -18,13 +17,14 @@ class Peer:
     kind: str  # "retrieval" or "classifier"
     package: str  # what pip installs
     module: str  # what Python imports
+    own_requirements = ()  # of an environment of its own; empty: it shares ours
     exact = True
-    compiles = False  # on first use, which is not to count as building
+    compiles = False  # on first use, which does not count as building
     note = ""
 
     def missing(self):
-        """Tell why the peer can't run here, or None."""
-        return None if importlib.util.find_spec(self.module) else f"{self.package} not installed"
+        """Why the peer can't run here, or None."""
+        return None if can_import(self) else f"{self.package} not installed"
 
     def build(self, X, Y, n_answers):
         """Index unit rows X (CSR, float32), or learn X and Y (CSR, 0/1)."""

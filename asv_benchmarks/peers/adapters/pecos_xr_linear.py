@@ -14,10 +14,11 @@ class Peer(Base):
     kind = "classifier"
     package = "libpecos"
     module = "pecos"
+    own_requirements = ("numpy<2", "scipy<1.14", "scikit-learn")
     note = "defaults; installed without its deep-learning dependencies"
 
     def build(self, X, Y, n_answers):
-        sp.sputils = sp._sputils  # PECOS 1.2.8 uses names that newer SciPy has moved
+        sp.sputils = sp._sputils  # PECOS 1.2.8 uses names that SciPy has moved
         from pecos.xmc import Indexer, LabelEmbeddingFactory
         from pecos.xmc.xlinear.model import XLinearModel
 

@@ -48,7 +48,7 @@ class ParsedRows(NamedTuple):
     values: Floats
 
 
-def parsed_rows(n_rows: int, n_bytes: int) -> ParsedRows:
+def room_for_rows(n_rows: int, n_bytes: int) -> ParsedRows:
     """Room for rows of a text: a byte makes at most half a label and a quarter of a feature."""
     return ParsedRows(
         np.empty(n_rows, np.int64),
@@ -293,7 +293,7 @@ def parse_rows(
     powers : uint64 array
         From ``decimal.powers_of_five``.
     out : ParsedRows
-        From `parsed_rows`, for at least `max_rows` rows and ``end - begin`` bytes.
+        From `room_for_rows`, for at least `max_rows` rows and ``end - begin`` bytes.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Part files: the same lines as `swnn predict`, complete or absent, resumed where they stopped."""
+"""Output parts: the lines of `swnn predict` without a cluster, complete or absent, resumable."""
 
 import os
 import signal
@@ -10,7 +10,8 @@ import pytest
 
 from swnn_xp import SWNNClassifier, write_xmc
 from swnn_xp.cli.main import main
-from swnn_xp.distributed import ShardedClassifier, parts, score_on_cluster
+from swnn_xp.distributed import OutputOptions, ShardedClassifier, predict_on_cluster
+from swnn_xp.distributed.output_parts import OutputParts
 
 from .conftest import S
 
@@ -19,7 +20,7 @@ NAMES = [f"label {i}" for i in range(30)]
 
 @pytest.fixture
 def job(problem, tmp_path):
-    """A model, a file to score, and what `swnn predict` makes of it."""
+    """A model, a file, and what `swnn predict` makes of it without a cluster."""
     X, Y = problem
     SWNNClassifier(n_neighbors=S).fit(X, Y, label_names=NAMES).save(tmp_path / "model")
     write_xmc(tmp_path / "new.txt", X[:330], Y[:330])
@@ -40,10 +41,15 @@ def test_parts_are_what_predict_writes(client, job, tmp_path):
     model, file, expected = job
     seen = []
     out = tmp_path / "out"
-    scored = score_on_cluster(
-        model, file, out, cluster=client, rows_per_part=100, progress=lambda *x: seen.append(x)
+    run = predict_on_cluster(
+        model,
+        file,
+        out,
+        cluster=client,
+        options=OutputOptions(rows_per_part=100),
+        progress=lambda *x: seen.append(x),
     )
-    assert scored == (330, 4, 0)
+    assert run == (330, 4, 0)
     assert lines_of(out) == expected
     assert seen[-1] == (330, 330)
     assert sorted(seen) == seen
@@ -58,29 +64,63 @@ def test_shards_and_part_files(client, problem, job, tmp_path):
     write_xmc(files[0], X[:150], Y[:150])
     write_xmc(files[1], X[150:330], Y[150:330])
     out = tmp_path / "out"
-    scored = score_on_cluster(tmp_path / "shards", files, out, cluster=client, rows_per_part=100)
-    assert scored == (330, 4, 0)
+    run = predict_on_cluster(
+        tmp_path / "shards", files, out, cluster=client, options=OutputOptions(rows_per_part=100)
+    )
+    assert run == (330, 4, 0)
     assert lines_of(out) == expected
+
+
+def test_json_lines(job, tmp_path, capsys):
+    model, file, _ = job
+    out, expected = tmp_path / "out", tmp_path / "expected.jsonl"
+    arguments = ["predict", str(model), str(file), str(file)]
+    assert main([*arguments, "-o", str(expected)]) == 0
+    cluster = ["--cluster", "local:1", "--format", "jsonl", "--rows", "200"]
+    assert main([*arguments, "-o", str(out), *cluster]) == 0
+    assert f"{out}: 660 rows in 4 parts, 0 of them there already" in capsys.readouterr().out
+    parts = sorted(out.glob("part-*.jsonl"))
+    assert "".join(part.read_text() for part in parts) == expected.read_text()
+
+
+def test_names_with_tabs_and_newlines(client, problem, tmp_path):
+    X, Y = problem
+    names = [f"label\t{i}\nof\rmany\\" for i in range(30)]
+    SWNNClassifier(n_neighbors=S).fit(X, Y, label_names=names).save(tmp_path / "model")
+    write_xmc(tmp_path / "new.txt", X[:20], Y[:20])
+    predict_on_cluster(
+        tmp_path / "model", tmp_path / "new.txt", tmp_path / "out", cluster=client, k=2
+    )
+    lines = (tmp_path / "out" / "part-000000.tsv").read_bytes().decode().split("\n")[1:-1]
+    assert len(lines) == 40
+    for line in lines:
+        _, _, label, _ = line.split("\t")
+        assert label.startswith("label\\t")
+        assert label.endswith("\\nof\\rmany\\\\")
 
 
 def test_goes_on_where_it_stopped(client, job, tmp_path, monkeypatch):
     model, file, expected = job
     out = tmp_path / "out"
-    write = parts.Parts.write
+    write = OutputParts.write
 
     def fail_at_the_third(self, number, *args):
         if len(list(out.glob("part-*"))) == 2:
             raise OSError(28, "No space left on device")
         write(self, number, *args)
 
-    monkeypatch.setattr(parts.Parts, "write", fail_at_the_third)
+    monkeypatch.setattr(OutputParts, "write", fail_at_the_third)
     with pytest.raises(OSError, match="No space left"):
-        score_on_cluster(model, file, out, cluster=client, rows_per_part=60)
+        predict_on_cluster(
+            model, file, out, cluster=client, options=OutputOptions(rows_per_part=60)
+        )
     monkeypatch.undo()
     kept = {path: path.stat().st_mtime_ns for path in out.glob("part-*")}
     assert len(kept) == 2
-    scored = score_on_cluster(model, file, out, cluster=client, rows_per_part=60)
-    assert scored == (330, 6, 2)
+    run = predict_on_cluster(
+        model, file, out, cluster=client, options=OutputOptions(rows_per_part=60)
+    )
+    assert run == (330, 6, 2)
     assert lines_of(out) == expected
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
 
@@ -89,7 +129,7 @@ def test_killed_in_the_middle(job, tmp_path):
     """A real kill -9 of the command: every part that is there is complete."""
     model, file, expected = job
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "swnn_xp.cli.main", "score", str(model), str(file)]
+    command = [sys.executable, "-m", "swnn_xp.cli.main", "predict", str(model), str(file)]
     command += ["-o", str(out), "--cluster", "local:1", "--rows", "10"]
     running = subprocess.Popen(command, start_new_session=True)
     while len(list(out.glob("part-*.tsv"))) < 3 and running.poll() is None:
@@ -98,34 +138,50 @@ def test_killed_in_the_middle(job, tmp_path):
     running.wait()
     there = len(list(out.glob("part-*.tsv")))
     assert 3 <= there
-    scored = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert f"330 rows in 33 parts, {there} of them there already" in scored.stdout
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert f"330 rows in 33 parts, {there} of them there already" in run.stdout
     assert lines_of(out) == expected
 
 
 def test_another_backend_goes_on_with_the_same_job(client, job, tmp_path):
     model, file, expected = job
     out = tmp_path / "out"
-    score_on_cluster(model, file, out, cluster=client, rows_per_part=100, backend="numba", n_jobs=2)
+    predict_on_cluster(
+        model,
+        file,
+        out,
+        cluster=client,
+        options=OutputOptions(rows_per_part=100),
+        backend="numba",
+        n_jobs=2,
+    )
     (out / "part-000002.tsv").unlink()
     (out / "part-000002.tsv.0a1b2c3d.tmp").touch()  # as a killed run leaves it
-    scored = score_on_cluster(
-        model, file, out, cluster=client, rows_per_part=100, backend="numpy", n_jobs=1
+    run = predict_on_cluster(
+        model,
+        file,
+        out,
+        cluster=client,
+        options=OutputOptions(rows_per_part=100),
+        backend="numpy",
+        n_jobs=1,
     )
-    assert scored == (330, 4, 3)
+    assert run == (330, 4, 3)
     assert lines_of(out) == expected
 
 
-@pytest.mark.parametrize("changed", ["k", "rows", "params", "file", "model"])
+@pytest.mark.parametrize("changed", ["k", "rows", "format", "params", "file", "model"])
 def test_parts_of_another_job_are_refused(client, problem, job, tmp_path, changed):
     model, file, _ = job
     out = tmp_path / "out"
-    score_on_cluster(model, file, out, cluster=client, rows_per_part=200)
-    options = {"rows_per_part": 200}
+    predict_on_cluster(model, file, out, cluster=client, options=OutputOptions(rows_per_part=200))
+    options = {"options": OutputOptions(rows_per_part=200)}
     if changed == "k":
         options["k"] = 3
     if changed == "rows":
-        options["rows_per_part"] = 100
+        options["options"] = OutputOptions(rows_per_part=100)
+    if changed == "format":
+        options["options"] = OutputOptions(rows_per_part=200, format="jsonl")
     if changed == "params":
         options["alpha"] = 2
     if changed == "file":
@@ -133,7 +189,7 @@ def test_parts_of_another_job_are_refused(client, problem, job, tmp_path, change
     if changed == "model":
         SWNNClassifier(n_neighbors=S).fit(*problem).save(model)
     with pytest.raises(ValueError, match="holds parts of another job"):
-        score_on_cluster(model, file, out, cluster=client, **options)
+        predict_on_cluster(model, file, out, cluster=client, **options)
 
 
 def test_a_folder_with_other_things_is_refused(client, job, tmp_path):
@@ -141,10 +197,10 @@ def test_a_folder_with_other_things_is_refused(client, job, tmp_path):
     (tmp_path / "out" / "job.json.0a1b2c3d.tmp").touch()  # as a killed run leaves it
     (tmp_path / "out" / "thesis.doc").touch()
     with pytest.raises(ValueError, match=r"'thesis.doc'"):
-        score_on_cluster(*job[:2], tmp_path / "out", cluster=client)
+        predict_on_cluster(*job[:2], tmp_path / "out", cluster=client)
 
 
 def test_too_many_features(client, job, tmp_path):
     (tmp_path / "wide.txt").write_text("1 41 30\n0 40:1\n")
     with pytest.raises(ValueError, match=r"wide.txt: X has 41 features.* 40"):
-        score_on_cluster(job[0], tmp_path / "wide.txt", tmp_path / "out", cluster=client)
+        predict_on_cluster(job[0], tmp_path / "wide.txt", tmp_path / "out", cluster=client)

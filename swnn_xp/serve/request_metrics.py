@@ -1,4 +1,4 @@
-"""Counts and times every request. Plain ASGI: FastAPI's own kind of middleware costs far more."""
+"""Counts and times every request. Plain ASGI: FastAPI's own middleware costs far more."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from swnn_xp.serve.metrics import Metrics
 
 
-class Watch:
-    """ASGI middleware that tells `Metrics` what it saw."""
+class RequestMetrics:
+    """ASGI middleware that reports each request to `Metrics`."""
 
     def __init__(self, app: Any, metrics: Metrics, paths: Container[str]) -> None:
         self._app, self._metrics, self._paths = app, metrics, paths
@@ -32,6 +32,6 @@ class Watch:
         try:
             await self._app(scope, receive, watched)
         finally:
-            # Unknown paths are counted together: a stranger must not make the list longer.
+            # Unknown paths are counted together, so that clients can't make the list grow.
             path = scope["path"] if scope["path"] in self._paths else "other"
-            self._metrics.saw(path, status, time.perf_counter() - started)
+            self._metrics.count_request(path, status, time.perf_counter() - started)

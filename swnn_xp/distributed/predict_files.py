@@ -1,0 +1,217 @@
+"""Predict one file or many on a cluster: output files that appear as they finish."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from distributed import Client, as_completed
+
+from swnn_xp._checks import check_count, check_width
+from swnn_xp.bulk.lines import FORMATS, LineWriter
+from swnn_xp.distributed import shard_folder
+from swnn_xp.distributed.cluster import connect
+from swnn_xp.distributed.file_slices import as_paths, read_shape
+from swnn_xp.distributed.output_parts import OutputParts
+from swnn_xp.distributed.shard_folder import ShardFolder
+from swnn_xp.distributed.sharded import ShardedClassifier
+from swnn_xp.io import iter_xmc
+from swnn_xp.io.errors import PathLike
+from swnn_xp.results import Ranking
+
+_AHEAD = 2  # blocks in flight for each thread of the cluster, so that none waits for the reader
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """How `predict_on_cluster` reads its input and writes its output.
+
+    Attributes
+    ----------
+    rows_per_part : int
+        Rows that are sent, computed and written together.
+    format : {"tsv", "jsonl"}
+    label_names : list of str, optional
+        Default: the model's, if it has any.
+    strict : bool
+        Refuse files that are not exactly in the format.
+    """
+
+    rows_per_part: int = 4096
+    format: str = "tsv"
+    label_names: list[str] | None = None
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        check_count(self.rows_per_part, "rows_per_part")
+        if self.format not in FORMATS:
+            raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {self.format!r}")
+
+
+class PredictedParts(NamedTuple):
+    """What a run did."""
+
+    rows: int
+    parts: int
+    """Parts of the whole job."""
+    skipped: int
+    """Parts that existed already."""
+
+
+class _Block(NamedTuple):
+    number: int
+    first_row: int
+    X: Any
+
+
+def predict_on_cluster(
+    model: PathLike,
+    files: PathLike | Sequence[PathLike],
+    out_dir: PathLike,
+    *,
+    cluster: str | Client = "local",
+    k: int = 5,
+    options: OutputOptions = OutputOptions(),  # noqa: B008 - frozen
+    progress: Callable[[int, int], None] | None = None,
+    **params: Any,
+) -> PredictedParts:
+    """Rank labels for every row of some files and write them to a folder of files.
+
+    A part is written under another name and renamed when it is complete. After an interruption,
+    the same call skips the parts that exist.
+
+    Parameters
+    ----------
+    model : path
+        A model, or a folder of shards by `ShardedClassifier.save`, that all workers can read.
+    files : path, or sequence of paths
+        Text files in the repository's format; only this process reads them. Rows of several files
+        are numbered consecutively.
+    out_dir : path
+        Folder of the parts: ``part-000000.tsv`` and so on.
+    cluster : str or Client
+        As for `connect`.
+    k : int
+        Labels per row.
+    options : OutputOptions
+        Format, size of the parts, label names, strictness.
+    progress : callable, optional
+        Called with the number of finished rows and of all rows.
+    **params
+        Parameters that override the model's, such as ``n_neighbors`` or ``backend``.
+
+    Returns
+    -------
+    PredictedParts
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from swnn_xp import SWNNClassifier, write_xmc
+    >>> from swnn_xp.distributed import predict_on_cluster
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> X, Y = [[1, 1, 0], [0, 1, 1]], [[1, 0], [0, 1]]
+    >>> SWNNClassifier().fit(X, Y).save(folder / "model")
+    >>> write_xmc(folder / "new.txt", X, Y)
+    >>> predict_on_cluster(folder / "model", folder / "new.txt", folder / "out", cluster="local:1")
+    PredictedParts(rows=2, parts=1, skipped=0)
+    >>> sorted(path.name for path in (folder / "out").iterdir())
+    ['job.json', 'part-000000.tsv']
+    """
+    check_count(k, "k")
+    job = _Job(shard_folder.read(model, **params), as_paths(files), k, options)
+    sizes = [_n_rows(file, job.model.n_features) for file in job.files]
+    rows, n_parts = sum(sizes), sum(-(-size // options.rows_per_part) for size in sizes)
+    parts = OutputParts(out_dir, job.identity(), job.writer())
+    skipped = sum(parts.is_done(number) for number in range(n_parts))
+    if skipped < n_parts:
+        with connect(cluster) as client:
+            done = skipped * options.rows_per_part
+            for block, best in _ranked(job.classifier(client), _missing(job, parts), k):
+                parts.write(block.number, block.first_row, best)
+                done += best.labels.shape[0]
+                if progress is not None:
+                    progress(min(done, rows), rows)
+    return PredictedParts(rows, n_parts, skipped)
+
+
+class _Job(NamedTuple):
+    model: ShardFolder
+    files: Sequence[PathLike]
+    k: int
+    options: OutputOptions
+
+    def writer(self) -> LineWriter:
+        return LineWriter(FORMATS[self.options.format], self._label_names())
+
+    def classifier(self, client: Client) -> ShardedClassifier:
+        model = self.model
+        return ShardedClassifier(
+            client, model.recipes, model.n_features, model.n_labels, **model.params
+        )
+
+    def identity(self) -> dict[str, Any]:
+        """What determines the content of the parts."""
+        return {
+            "model": [recipe.manifest for recipe in self.model.recipes],
+            "params": shard_folder.answer_params(self.model.params),
+            "files": [_file_identity(file) for file in self.files],
+            "k": self.k,
+            "rows_per_part": self.options.rows_per_part,
+            "format": self.options.format,
+            "label_names": hashlib.sha256(json.dumps(self._label_names()).encode()).hexdigest(),
+        }
+
+    def _label_names(self) -> list[str] | None:
+        names = self.options.label_names or self.model.label_names
+        if names is not None and len(names) < self.model.n_labels:
+            raise ValueError(f"there are {len(names)} label names for {self.model.n_labels} labels")
+        return names
+
+
+def _file_identity(file: PathLike) -> list[Any]:
+    status = os.stat(file)
+    return [os.path.basename(file), status.st_size, status.st_mtime_ns]
+
+
+def _n_rows(file: PathLike, n_features: int) -> int:
+    shape = read_shape(file)
+    try:
+        check_width(shape.n_features, n_features)
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(file)}: {error}") from None
+    return shape.n_rows
+
+
+def _missing(job: _Job, parts: OutputParts) -> Iterator[_Block]:
+    """Read the blocks whose parts do not exist yet."""
+    number = first_row = 0
+    for file in job.files:
+        for block in iter_xmc(file, job.options.rows_per_part, strict=job.options.strict):
+            if not parts.is_done(number):
+                yield _Block(number, first_row, block.X)
+            number += 1
+            first_row += block.X.shape[0]
+
+
+def _ranked(
+    clf: ShardedClassifier, blocks: Iterable[_Block], k: int
+) -> Iterator[tuple[_Block, Ranking]]:
+    """Rank blocks as they come and yield each when it is done, in any order."""
+    in_flight: dict[str, _Block] = {}
+    finished = as_completed()
+    most = _AHEAD * max(1, sum(clf.client.nthreads().values()))
+    for block in blocks:
+        future = clf.rank_block(block.X, k)
+        in_flight[future.key] = block._replace(X=None)
+        finished.add(future)
+        if len(in_flight) >= most:
+            future = next(finished)
+            yield in_flight.pop(future.key), future.result()
+    for future in finished:
+        yield in_flight.pop(future.key), future.result()

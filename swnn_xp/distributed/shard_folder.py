@@ -1,0 +1,109 @@
+"""A folder of shards on a shared path: saved models, and ``shards.json`` that lists them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from swnn_xp.bulk.model_digest import model_digest
+from swnn_xp.classifier import SWNNClassifier
+from swnn_xp.distributed.shards import Shard, ShardError, StoredRecipe
+from swnn_xp.io.streams import open_output
+
+FILE = "shards.json"
+_KIND = "swnn-shards"
+_ANSWER_PARAMS = ("n_neighbors", "alpha", "beta")
+
+
+class ShardFolder(NamedTuple):
+    """The content of a folder."""
+
+    recipes: list[StoredRecipe]
+    n_features: int
+    n_labels: int
+    params: dict[str, Any]
+    label_names: list[str] | None
+
+
+def shard_path(path: str | os.PathLike[str], i: int) -> str:
+    """Folder of one shard."""
+    return str(Path(path).absolute() / f"shard-{i:05d}")
+
+
+def begin(path: str | os.PathLike[str]) -> None:
+    """Create the folder; until `finish`, it is no longer the model that it was."""
+    folder = Path(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    other = next((entry.name for entry in folder.iterdir() if not _is_known(entry.name)), None)
+    if other is not None:
+        raise ValueError(f"{folder}: holds {other!r}, so it is no folder of shards to replace")
+    (folder / FILE).unlink(missing_ok=True)
+
+
+def save_shard(shard: Shard, path: str) -> dict[str, Any]:
+    """Write one shard; runs on its worker."""
+    try:
+        shard.clf.save(path)
+    except OSError as error:
+        raise ShardError(f"{path} can't be written: {error}") from error
+    return {
+        "path": Path(path).name,
+        "manifest": model_digest(path),
+        "n_rows": shard.clf._model.next_id,
+        "first": shard.first,
+    }
+
+
+def finish(path: str | os.PathLike[str], shards: list[dict[str, Any]], **record: Any) -> None:
+    """List the shards, with what else `read` needs; this makes the folder a model."""
+    with open_output(Path(path) / FILE) as file:
+        file.write(json.dumps({"kind": _KIND, **record, "shards": shards}, indent=1).encode())
+
+
+def read(path: str | os.PathLike[str], **params: Any) -> ShardFolder:
+    """Read a folder of shards, or a single model as one shard.
+
+    The given parameters override the saved ones.
+    """
+    folder = Path(path).absolute()
+    if not (folder / FILE).exists():
+        return _single(folder, params)
+    try:
+        record = json.loads((folder / FILE).read_bytes())
+        if record["kind"] != _KIND:
+            raise ValueError(f"is a {record['kind']!r}")
+        recipes = [
+            StoredRecipe(
+                str(folder / shard["path"]), shard["manifest"], shard["n_rows"], shard["first"]
+            )
+            for shard in record["shards"]
+        ]
+        widths = int(record["n_features"]), int(record["n_labels"])
+        return ShardFolder(recipes, *widths, record["params"] | params, record["label_names"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{folder / FILE}: is not a list of shards: {error}") from error
+
+
+def _single(folder: Path, params: dict[str, Any]) -> ShardFolder:
+    clf = SWNNClassifier.load(folder)
+    recipe = StoredRecipe(str(folder), model_digest(folder), clf.n_samples_fit_)
+    params = answer_params(clf.get_params()) | params
+    return ShardFolder([recipe], clf.n_features_in_, clf.n_labels_, params, clf.label_names_)
+
+
+def answer_params(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that determine the answer, without those of how it is computed.
+
+    Examples
+    --------
+    >>> answer_params({"n_neighbors": 25, "alpha": 1, "beta": 1, "backend": "cupy"})
+    {'n_neighbors': 25, 'alpha': 1, 'beta': 1}
+    """
+    return {name: params[name] for name in _ANSWER_PARAMS}
+
+
+def _is_known(name: str) -> bool:
+    return name == FILE or (name.startswith("shard-") and name[6:].isdecimal())

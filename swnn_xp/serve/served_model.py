@@ -1,0 +1,135 @@
+"""A model that answers requests: opened once, never changed, dropped after its last request."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import replace
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from swnn_xp.classifier import SWNNClassifier
+from swnn_xp.model.explain import Explanation
+from swnn_xp.model.session import Session
+from swnn_xp.rows.canonical import to_csr
+from swnn_xp.serve.limits import Limits
+from swnn_xp.serve.refusal import HTTPRefusal
+from swnn_xp.serve.rows import Query, to_query
+from swnn_xp.serve.wire import (
+    PredictRequest,
+    PredictResponse,
+    RowPrediction,
+    decode_request,
+    encode,
+)
+
+_SHOWN_FEATURES = 10  # shared with a neighbour: the most important ones
+_log = logging.getLogger("swnn_xp.serve")
+
+
+class ServedModel:
+    """A model with a session for each thread.
+
+    Parameters
+    ----------
+    path : path of the model
+    number : int
+        1 for the first model of a service.
+    threads : int
+    limits : Limits
+    params : dict
+        Parameters that override the saved ones.
+    """
+
+    def __init__(
+        self, path: Path, number: int, threads: int, limits: Limits, params: dict[str, Any]
+    ) -> None:
+        self.clf = SWNNClassifier.load(path, backend="numba", **params)
+        self.number = number
+        self._path = path
+        self._limits = limits
+        self.label_names = self.clf.label_names_
+        names = self.clf.feature_names_
+        # Reversed, so that the first of equal names wins.
+        ids = range(len(names or ()) - 1, -1, -1)
+        self.feature_ids = None if names is None else {names[i]: i for i in ids}
+        self._sessions: SimpleQueue[Session] = SimpleQueue()
+        for _ in range(threads + 1):  # the event loop answers too
+            session = self.clf.session()
+            session.predict_one([], [], limits.k)  # compiles or loads the kernel, makes buffers
+            self._sessions.put(session)
+
+    def answer(self, request: PredictRequest, deadline: float) -> bytes:
+        """Answer a request: the body of the response.
+
+        The request is refused if a row has not been started by the deadline (`time.monotonic`).
+        """
+        session = self._sessions.get()
+        try:
+            rows = [
+                self._row(session, request, number, deadline) for number in range(len(request.rows))
+            ]
+        finally:
+            self._sessions.put(session)
+        return encode(PredictResponse(self.number, rows))
+
+    def parse(self, body: bytes) -> PredictRequest:
+        """Parse the body of a request, or refuse it."""
+        limits = self._limits
+        try:
+            request = decode_request(body)
+        except msgspec.ValidationError as error:
+            raise HTTPRefusal(422, str(error)) from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise HTTPRefusal(400, f"the body is not JSON: {error}") from None
+        n_rows, k = len(request.rows), request.k
+        if n_rows > limits.rows:
+            raise HTTPRefusal(422, f"there are {n_rows} rows, at most {limits.rows} are allowed")
+        if k > limits.k:
+            raise HTTPRefusal(422, f"k is {k}, at most {limits.k} is allowed")
+        if request.explain and n_rows * k > limits.explained:
+            what = f"{n_rows} rows with k = {k} are {n_rows * k} labels to explain"
+            raise HTTPRefusal(422, f"{what}, at most {limits.explained} are allowed")
+        return request
+
+    def _row(
+        self, session: Session, request: PredictRequest, number: int, deadline: float
+    ) -> RowPrediction:
+        if time.monotonic() > deadline:
+            raise HTTPRefusal(504, "the answer takes too long")
+        row = request.rows[number]
+        width = self.clf.n_features_in_
+        query = to_query(row, number, width, self.feature_ids, self._limits.features)
+        try:
+            return self._predict(session, request, query)
+        except ValueError as error:
+            # The row is valid, so the model is not: parts of it are checked only when used.
+            message = "model %d can't answer a row: %s; `swnn verify %s` names the file"
+            _log.error(message, self.number, error, self._path)
+            raise HTTPRefusal(500, f"row {number}: the model is damaged") from None
+
+    def _predict(self, session: Session, request: PredictRequest, query: Query) -> RowPrediction:
+        labels, scores = session.predict_one(query.indices, query.values, request.k)
+        found = int(np.count_nonzero(labels >= 0))
+        prediction = RowPrediction(labels[:found].tolist(), scores[:found].tolist())
+        if self.label_names is not None:
+            prediction.names = [self.label_names[label] for label in prediction.labels]
+        if query.unknown is not None:
+            prediction.unknown = query.unknown
+        if request.explain:
+            prediction.explain = [self._explained(query, label) for label in prediction.labels]
+        return prediction
+
+    def _explained(self, query: Query, label: int) -> Explanation:
+        shape = (1, self.clf.n_features_in_)
+        x = to_csr(np.array([0, query.indices.size]), query.indices, query.values, shape)
+        explanation = self.clf.explain(x, label)
+        voters = (
+            replace(voter, features=voter.features[:_SHOWN_FEATURES])
+            for voter in explanation.voters
+        )
+        return replace(explanation, voters=tuple(voters))

@@ -1,0 +1,209 @@
+"""Files in blocks: the same lines as in one go, also when a run was stopped on the way."""
+
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from swnn_xp import SWNNClassifier, write_xmc
+from swnn_xp.bulk.journal import ResumableOutput
+from swnn_xp.bulk.lines import FORMATS, LineWriter
+from swnn_xp.bulk.predict_file import PredictJob, predict_file, predict_stream
+from swnn_xp.cli.main import main
+
+RNG = np.random.default_rng(1)
+X = sp.random_array((53, 12), density=0.4, rng=RNG, format="csr", dtype=np.float32)
+Y = sp.csr_array((RNG.random((53, 5)) < 0.3).astype(np.int8))
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out.tsv"
+
+
+@pytest.fixture
+def job(tmp_path):
+    write_xmc(tmp_path / "test.txt", X, Y)
+    return PredictJob((tmp_path / "test.txt",), LineWriter(FORMATS["tsv"]), k=3, block_rows=10)
+
+
+@pytest.fixture(scope="module")
+def clf():
+    return SWNNClassifier(7, backend="numpy").fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def expected(clf):
+    lines = LineWriter(FORMATS["tsv"]).lines(0, clf.predict_topk(X, k=3))
+    return "row\trank\tlabel\tscore\n" + lines
+
+
+def here(out):
+    return sorted(path.name for path in out.parent.iterdir())
+
+
+def test_blocks_give_the_lines_of_one_go(clf, job, out, expected):
+    seen = []
+    assert predict_file(clf, job, out, seen.append) == 53
+    assert out.read_text() == expected
+    assert [progress.done for progress in seen] == [10, 20, 30, 40, 50, 53]
+    assert here(out) == ["out.tsv", "test.txt"]
+
+
+def test_a_stream_gets_the_same_lines(clf, job, expected):
+    stream = io.StringIO()
+    assert predict_stream(clf, job, stream) == 53
+    assert stream.getvalue() == expected
+
+
+def test_a_file_without_header(clf, job, out, expected):
+    text = job.files[0].read_text().partition("\n")[2]
+    job.files[0].write_text(text)
+    assert predict_file(clf, job, out) == 53
+    assert out.read_text() == expected
+
+
+class Stop(Exception):
+    pass
+
+
+def stop_after(rows):
+    def stop(progress):
+        if progress.done >= rows:
+            raise Stop
+
+    return stop
+
+
+def written_rows(monkeypatch):
+    """The first row of each block that is written from now on."""
+    rows, lines = [], LineWriter.lines
+
+    def seen(self, first_row, best):
+        rows.append(first_row)
+        return lines(self, first_row, best)
+
+    monkeypatch.setattr(LineWriter, "lines", seen)
+    return rows
+
+
+@pytest.mark.parametrize("after", [1, 3, 6])
+def test_a_stopped_run_resumes_after_the_last_complete_block(
+    clf, job, out, expected, after, monkeypatch
+):
+    with pytest.raises(Stop):
+        predict_file(clf, job, out, stop_after(min(10 * after, 53)))
+    assert not out.exists()
+    with (out.parent / "out.tsv.partial").open("a") as file:
+        file.write("half a li")  # of an incomplete block
+    with (out.parent / "out.tsv.journal").open("a") as file:
+        file.write('{"mark": [')
+    rows = written_rows(monkeypatch)
+    assert predict_file(clf, job, out) == 53
+    assert rows == list(range(10 * after, 53, 10))
+    assert out.read_text() == expected
+    assert here(out) == ["out.tsv", "test.txt"]
+
+
+@pytest.fixture
+def three_files(job, tmp_path):
+    bounds = [(0, 25), (25, 25), (25, 53)]
+    files = [tmp_path / f"{start}-{stop}.txt" for start, stop in bounds]
+    for file, (start, stop) in zip(files, bounds, strict=True):
+        write_xmc(file, X[start:stop], Y[start:stop])
+    return replace(job, files=tuple(files))
+
+
+def test_rows_of_several_files_are_numbered_consecutively(clf, three_files, out, expected):
+    assert predict_file(clf, three_files, out) == 53
+    assert out.read_text() == expected
+
+
+@pytest.mark.parametrize("after", [10, 25, 35])
+def test_several_files_resume(clf, three_files, out, expected, after, monkeypatch):
+    with pytest.raises(Stop):
+        predict_file(clf, three_files, out, stop_after(after))
+    rows = written_rows(monkeypatch)
+    assert predict_file(clf, three_files, out) == 53
+    assert rows == [row for row in (0, 10, 20, 25, 35, 45) if row >= after]
+    assert out.read_text() == expected
+
+
+def test_another_job_is_not_resumed(clf, job, out):
+    with pytest.raises(Stop):
+        predict_file(clf, job, out, stop_after(0))
+    left = here(out)
+    jsonl = LineWriter(FORMATS["jsonl"])
+    for other in (replace(job, model="another"), replace(job, k=2), replace(job, writer=jsonl)):
+        with pytest.raises(ValueError, match="belongs to another job"):
+            predict_file(clf, other, out)
+    with pytest.raises(ValueError, match="belongs to another job"):
+        predict_file(SWNNClassifier(8, backend="numpy").fit(X, Y), job, out)
+    assert here(out) == left
+
+
+def test_two_runs_do_not_write_one_file(clf, job, out):
+    with ResumableOutput(out, {}), pytest.raises(ValueError, match="another run is writing it"):
+        predict_file(clf, job, out)
+
+
+def test_bad_input_leaves_nothing_to_resume(clf, job, out):
+    out.write_text("precious")
+    job.files[0].write_text("3 12 5\n0 1:1\n0 1:x\n0 1:1\n")
+    with pytest.raises(ValueError, match="x"):
+        predict_file(clf, replace(job, block_rows=1), out)
+    assert out.read_text() == "precious"
+    assert here(out) == ["out.tsv", "test.txt"]
+
+
+def test_errors_of_the_writer_come_through(clf, job, out, monkeypatch):
+    def broken(*_):
+        raise Stop
+
+    monkeypatch.setattr(LineWriter, "lines", broken)
+    with pytest.raises(Stop):
+        predict_file(clf, job, out)
+
+
+def test_a_link_stays_and_its_target_is_written(clf, job, out, expected):
+    out.symlink_to("target.tsv")
+    assert predict_file(clf, job, out) == 53
+    assert out.is_symlink()
+    assert (out.parent / "target.tsv").read_text() == expected
+    assert here(out) == ["out.tsv", "target.tsv", "test.txt"]
+
+
+@pytest.fixture
+def model(tmp_path, capsys):
+    write_xmc(tmp_path / "train.txt", X, Y)
+    assert main(["fit", str(tmp_path / "train.txt"), "-o", str(tmp_path / "model")]) == 0
+    capsys.readouterr()
+    return str(tmp_path / "model")
+
+
+def test_the_command(model, tmp_path, capsys):
+    train = str(tmp_path / "train.txt")
+    for name in ("a.tsv", "a.jsonl"):
+        out = tmp_path / name
+        assert main(["predict", model, train, "-o", str(out), "--rows", "20"]) == 0
+        assert "53 rows" in capsys.readouterr().err
+        assert main(["predict", model, train, "--format", out.suffix[1:]]) == 0
+        assert out.read_text() == capsys.readouterr().out
+    assert json.loads(out.read_text().splitlines()[52])["row"] == 52
+    assert main(["predict", model, train, "-o", str(out), "-k", "0"]) == 2
+
+
+def test_score_is_a_deprecated_name(model, tmp_path, capsys):
+    train, out = str(tmp_path / "train.txt"), tmp_path / "a.tsv"
+    assert main(["predict", model, train]) == 0
+    expected = capsys.readouterr().out
+    assert main(["score", model, train, "-o", str(out)]) == 0
+    first, *_ = capsys.readouterr().err.splitlines()
+    assert first == "swnn: `swnn score` is deprecated, use `swnn predict`"
+    assert out.read_text() == expected
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "\n    score" not in capsys.readouterr().out
