@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swnn_kernels import (
-    V1_ARRAY_NAMES,
     HybridIndex,
     Labels,
     Rows,
@@ -19,6 +18,7 @@ from swnn_kernels import (
     vote_batch,
 )
 from swnn_kernels import Settings as KernelSettings
+from swnn_kernels.index import V1_ARRAY_NAMES
 from swnn_xp.backends._index import Index
 from swnn_xp.backends._placement import Placement
 from swnn_xp.backends.settings import DEFAULT_OPTIONS, Options, Settings
