@@ -143,7 +143,7 @@ bench-scale: $(VENV)/.has-core ## memory, build time and model size at Amazon-3M
 bench-latency: $(VENV)/.has-core ## one query on one thread against the paper's loop in C; SETS=... for some data sets
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)
 
-# Name of the machine in asv_benchmarks/results; docs/benchmarks.md tells how to add one's own.
+# Name of the machine in asv_benchmarks/results; docs/benchmarks.md says how to add yours.
 MACHINE ?= $(shell uname -n)
 
 bench: $(VENV)/.has-bench ## record the asv suites for this commit; MACHINE=name, BENCH=regex for some of them

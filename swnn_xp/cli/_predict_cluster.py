@@ -6,34 +6,27 @@ import argparse
 
 from swnn_xp.bulk.lines import LineFormat
 from swnn_xp.cli._common import given_params
-from swnn_xp.cli._progress import Progress
+from swnn_xp.cli._progress import progress_bar
 
 
 def predict_on_workers(args: argparse.Namespace, line_format: LineFormat) -> None:
     """Predict the files of the arguments on the cluster that they name."""
     from swnn_xp.distributed import OutputOptions, predict_on_cluster
 
-    progress: Progress | None = None
-
-    def show(done: int, total: int) -> None:
-        nonlocal progress
-        progress = progress or Progress(total, "rows")
-        progress.show(done)
-
-    run = predict_on_cluster(
-        args.model,
-        args.files,
-        args.output,
-        cluster=args.cluster,
-        k=args.k,
-        options=OutputOptions(rows_per_part=args.rows, format=line_format.name, strict=args.strict),
-        progress=show,
-        backend=args.backend,
-        n_jobs=args.jobs,
-        **given_params(args),
-    )
-    if progress is not None:
-        progress.close()
+    options = OutputOptions(rows_per_part=args.rows, format=line_format.name, strict=args.strict)
+    with progress_bar("rows") as progress:
+        run = predict_on_cluster(
+            args.model,
+            args.files,
+            args.output,
+            cluster=args.cluster,
+            k=args.k,
+            options=options,
+            progress=progress,
+            backend=args.backend,
+            n_jobs=args.jobs,
+            **given_params(args),
+        )
     print(
         f"{args.output}: {run.rows:,} rows in {run.parts:,} parts, "
         f"{run.skipped:,} of them there already"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 _QUIET_SECONDS = 2.0
 _REDRAW_SECONDS = 0.2
@@ -18,6 +19,21 @@ def in_blocks(total: int, step: int, what: str) -> Iterator[tuple[int, int]]:
         yield start, stop
         progress.show(stop)
     progress.close()
+
+
+@contextlib.contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Give a function of done and total that shows the progress, as library calls take it."""
+    bar: Progress | None = None
+
+    def show(done: int, total: int) -> None:
+        nonlocal bar
+        bar = bar or Progress(total, what)
+        bar.show(done)
+
+    yield show
+    if bar is not None:
+        bar.close()
 
 
 class Progress:

@@ -9,7 +9,7 @@ from pathlib import Path
 from swnn_xp import __version__
 from swnn_xp._checks import check_threads
 from swnn_xp.cli._common import output
-from swnn_xp.cli._progress import Progress, note
+from swnn_xp.cli._progress import note, progress_bar
 from swnn_xp.cli.datasets import add_data_root
 from swnn_xp.cli.twin import add_twin_options
 from swnn_xp.datasets import available, describe
@@ -51,15 +51,8 @@ def run(args: argparse.Namespace) -> None:
     results: list[Reproduction] = []
     for name in args.names or _default_names(args.data):
         note(f"{name} ...")
-        bar: list[Progress] = []
-
-        def progress(done: int, total: int, bar: list[Progress] = bar) -> None:
-            if not bar:
-                bar.append(Progress(total, "test rows"))
-            bar[0].show(done)
-
-        results.append(
-            reproduce(
+        with progress_bar("test rows") as progress:
+            result = reproduce(
                 name,
                 root=args.data,
                 scale=args.scale,
@@ -68,9 +61,7 @@ def run(args: argparse.Namespace) -> None:
                 n_jobs=args.jobs,
                 progress=progress,
             )
-        )
-        if bar:
-            bar[0].close()
+        results.append(result)
     with output(args.output) as file:
         file.write(to_markdown(results, machine()))
     if args.html is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from swnn_xp.cli._common import DATA_HELP, add_machine, add_strict, output, read_data
-from swnn_xp.cli._progress import Progress
+from swnn_xp.cli._progress import progress_bar
 
 if TYPE_CHECKING:
     from swnn_xp.tuning import TuningResult
@@ -59,25 +59,18 @@ def run(args: argparse.Namespace) -> None:
     if args.plot is not None and args.plot.suffix not in (".html", ".png"):
         raise ValueError(f"--plot {args.plot}: the name must end in .html or .png")
     X, Y = read_data(args.train, args.strict)
-    bar: list[Progress] = []
-
-    def progress(done: int, total: int) -> None:
-        if not bar:
-            bar.append(Progress(total, "held-out rows"))
-        bar[0].show(done)
-
-    result = tune(
-        X, Y,
-        grid="wide" if args.wide else "paper",
-        metric=args.metric,
-        split=Split(args.holdout, args.folds, args.seed),
-        propensity=tuple(args.propensity),
-        backend=args.backend,
-        n_jobs=args.jobs,
-        progress=progress,
-    )  # fmt: skip
-    if bar:
-        bar[0].close()
+    with progress_bar("held-out rows") as progress:
+        result = tune(
+            X,
+            Y,
+            grid="wide" if args.wide else "paper",
+            metric=args.metric,
+            split=Split(args.holdout, args.folds, args.seed),
+            propensity=tuple(args.propensity),
+            progress=progress,
+            backend=args.backend,
+            n_jobs=args.jobs,
+        )
     print(format_result(result))
     if args.output is not None:
         with output(args.output) as file:

@@ -11,7 +11,7 @@ from swnn_kernels.text.parse import ParseRules, parse_rows, room_for_rows
 from swnn_xp.io.errors import PathLike
 from swnn_xp.io.grammar import Rules
 from swnn_xp.io.position import Position
-from swnn_xp.io.rows import ParsedRows, parsed_rows, row_at
+from swnn_xp.io.rows import ParsedRows, row_at, rows_to_arrays
 from swnn_xp.io.streams import DAMAGE
 
 _CHUNK = 1 << 22
@@ -66,7 +66,7 @@ class FastRows:
             row = row_at(self._path, self.position.line, line, self._rules)
             if row is not None:
                 self.position = self.position._replace(row=self.position.row + 1)
-                return parsed_rows([row])
+                return rows_to_arrays([row])
 
     def _parse(self, max_rows: int) -> ParsedRows:
         rules = self._rules

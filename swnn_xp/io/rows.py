@@ -35,12 +35,12 @@ class RowReader(Protocol):
         """Read one raw line; empty at the end of the file."""
 
 
-def parsed_rows(rows: list[Row]) -> ParsedRows:
+def rows_to_arrays(rows: list[Row]) -> ParsedRows:
     """Put parsed rows into arrays.
 
     Examples
     --------
-    >>> parsed_rows([Row([1], [2, 4], [0.5, 1.0])]).features
+    >>> rows_to_arrays([Row([1], [2, 4], [0.5, 1.0])]).features
     array([2, 4], dtype=int32)
     """
     return ParsedRows(
@@ -87,4 +87,4 @@ class PythonRows:
             if row is not None:
                 rows.append(row)
         self.position = self.position._replace(row=self.position.row + len(rows))
-        return parsed_rows(rows)
+        return rows_to_arrays(rows)

@@ -68,7 +68,7 @@ def test_the_format_is_asked_for_or_by_suffix(output, wanted, expected):
     assert choose_format(output, wanted) is FORMATS[expected]
 
 
-def test_predict_keeps_strange_names_in_one_field(tmp_path, capsys):
+def test_predict_keeps_any_name_in_one_field(tmp_path, capsys):
     eye = sp.eye_array(5, format="csr")
     SWNNClassifier().fit(eye, eye, label_names=NAMES).save(tmp_path / "model")
     write_xmc(tmp_path / "new.txt", eye, eye)

@@ -43,12 +43,12 @@ def test_full_size_sequences_have_the_papers_summaries(name: str) -> None:
     tags = with_total(tags, int(n_labels.sum()), len(n_labels))
     assert words.sum() == n_features.sum()
     assert tags.sum() == n_labels.sum()
-    for told, made in zip(paper, (tags, n_labels, n_features, words), strict=True):
+    for stated, made in zip(paper, (tags, n_labels, n_features, words), strict=True):
         low, *quartiles, high, mean = five_numbers(made)
-        assert low == told.minimum
-        np.testing.assert_allclose(quartiles, told[1:4], rtol=0.01)
-        assert told.maximum / 1.5 <= high <= told.maximum * 1.5
-        assert mean == pytest.approx(told.mean, rel=0.15)
+        assert low == stated.minimum
+        np.testing.assert_allclose(quartiles, stated[1:4], rtol=0.01)
+        assert stated.maximum / 1.5 <= high <= stated.maximum * 1.5
+        assert mean == pytest.approx(stated.mean, rel=0.15)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -67,12 +67,12 @@ def test_small_twins_are_sound(name: str) -> None:
     assert data.X_train.shape[1] == data.X_test.shape[1]
     assert np.bincount(data.X_train.indices, minlength=data.X_train.shape[1]).min() >= 1
     # what is counted a row does not depend on the scale, except for the longest rows
-    for told, matrix in (
+    for stated, matrix in (
         (paper.features_per_row, data.X_train),
         (paper.labels_per_row, data.Y_train),
     ):
         quartiles = five_numbers(np.diff(matrix.indptr))[1:4]
-        np.testing.assert_allclose(quartiles, told[1:4], rtol=0.15)
+        np.testing.assert_allclose(quartiles, stated[1:4], rtol=0.15)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -144,7 +144,7 @@ def test_matching_gives_what_is_due(lengths: list[int], n_columns: int, seed: in
     assert (np.diff(pairs.astype(np.int64)) > 0).all()
     got_rows = np.bincount(row.astype(int), minlength=n)
     got_columns = np.bincount(column.astype(int), minlength=n_columns)
-    # pairs that could not be told apart are dropped, none is made up
+    # pairs that occur twice are dropped, none is invented
     assert (got_rows <= asked).all()
     assert (got_columns <= due).all()
     assert (asked - got_rows).sum() == (due - got_columns).sum()

@@ -1,8 +1,8 @@
 """Save a model where there is no room; run as a program, for it limits itself.
 
 python full_disk.py FOLDER: on a small file system it saves larger and larger models until they do
-not fit. python full_disk.py FOLDER BYTES: no file may grow beyond so many bytes, for 0, 1/20, 2/20
-... of them. Each time a save fails, the model before must be there, whole, and nothing else.
+not fit. python full_disk.py FOLDER BYTES: no file may grow beyond 0, 1/20, 2/20 ... of that
+many bytes. Each time a save fails, the model before must be there, whole, and nothing else.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def fitted(n: int) -> SWNNClassifier:
 
 
 def save_or_keep(clf: SWNNClassifier, path: Path, before: int) -> bool:
-    """Save, and check that a failure leaves the model of so many rows; whether it was saved."""
+    """Save, and check that a failure leaves the model of ``before`` rows; whether it was saved."""
     try:
         clf.save(path)
     except OSError:

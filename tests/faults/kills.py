@@ -37,9 +37,9 @@ class Models:
         self.path, self.what = folder / what, what
         names = [f"row {i}" for i in range(200)]
         SWNNClassifier(n_neighbors=9).fit(X[:200], Y[:200], row_names=names).save(self.path)
-        self.told = 200
+        self.reported = 200
 
-    def work(self, tell) -> None:
+    def work(self, report) -> None:
         while True:
             clf = SWNNClassifier.load(self.path)
             state = clf._model.next_id
@@ -54,13 +54,13 @@ class Models:
             if self.what == "compact":
                 clf.compact()
             clf.save(self.path)
-            tell(clf._model.next_id)
+            report(clf._model.next_id)
 
     def check(self) -> None:
         clf = SWNNClassifier.load(self.path, verify=True)
         state = clf._model.next_id
-        following = 200 + (self.told - 199) % 200 if self.what == "save" else self.told + 1
-        assert state in (self.told, following), (state, self.told)
+        following = 200 + (self.reported - 199) % 200 if self.what == "save" else self.reported + 1
+        assert state in (self.reported, following), (state, self.reported)
         assert clf.row_names_ == [f"row {i}" for i in range(state)]
         alive = state if self.what == "save" else 200
         assert clf.n_samples_fit_ == alive
@@ -71,7 +71,7 @@ class Models:
         np.testing.assert_array_equal(ids, np.where(fresh.ids >= 0, fresh.ids + state - alive, -1))
         # manifest and data, and at most those of one interrupted save
         assert len(os.listdir(self.path)) <= 4, os.listdir(self.path)
-        self.told = state
+        self.reported = state
 
     def interrupted(self) -> bool:
         return len(os.listdir(self.path)) > 2
@@ -83,33 +83,33 @@ class Predictions:
     def __init__(self, folder: Path, what: str) -> None:
         write_xmc(folder / "queries.txt", X, Y)
         self.clf = SWNNClassifier(n_neighbors=9).fit(X[:200], Y[:200])
-        self.output, self.told, self.finished = folder / "labels", 0, 0
+        self.output, self.reported, self.finished = folder / "labels", 0, 0
         writer = LineWriter(FORMATS["jsonl"])
         self.job = PredictJob((folder / "queries.txt",), writer, k=3, block_rows=10)
         best = self.clf.predict_topk(read_xmc(folder / "queries.txt")[0], k=3)
         self.whole = writer.lines(0, best)
 
-    def work(self, tell) -> None:
+    def work(self, report) -> None:
         def progress(now):
-            tell(now.done if now.resumed_at >= self.told else -1)
+            report(now.done if now.resumed_at >= self.reported else -1)
 
         predict_file(self.clf, self.job, self.output, progress)
-        tell(10_000)
+        report(10_000)
         time.sleep(60)
 
     def check(self) -> None:
-        assert self.told >= 0, "a reported block was predicted again"
+        assert self.reported >= 0, "a reported block was predicted again"
         here = {path.name for path in self.output.parent.iterdir()} - {"queries.txt"}
         assert here <= {"labels", "labels.partial", "labels.journal"}
         if "labels" in here:
             assert self.output.read_text() == self.whole
-            if self.told == 10_000:
+            if self.reported == 10_000:
                 assert here == {"labels"}, here
                 self.finished += 1
             # A kill between the renaming and the removal leaves the journal: see the next run.
             self.output.unlink()
-            self.told = 0
-        elif self.told == 10_000:
+            self.reported = 0
+        elif self.reported == 10_000:
             raise AssertionError("the output is lost")
 
     def interrupted(self) -> bool:
@@ -120,7 +120,7 @@ KINDS = {"save": Models, "append": Models, "compact": Models, "predict": Predict
 
 
 def run_and_kill(task, seconds: float) -> None:
-    """Let a child work, kill it after a while, and keep what it told last."""
+    """Let a child work, kill it after some time, and keep its last report."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -134,10 +134,10 @@ def run_and_kill(task, seconds: float) -> None:
     os.kill(child, signal.SIGKILL)
     assert os.WIFSIGNALED(os.waitpid(child, 0)[1]), "the child ended by itself: an error"
     with os.fdopen(reader, "rb") as pipe:
-        told = pipe.read()
-    for at in range(0, len(told), 8):
-        task.told = int.from_bytes(told[at : at + 8], "little", signed=True)
-        assert task.told >= 0, "a reported block was predicted again"
+        reported = pipe.read()
+    for at in range(0, len(reported), 8):
+        task.reported = int.from_bytes(reported[at : at + 8], "little", signed=True)
+        assert task.reported >= 0, "a reported block was predicted again"
 
 
 def main() -> None:

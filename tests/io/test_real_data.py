@@ -1,4 +1,4 @@
-"""The real files beside the repository, where they are at hand."""
+"""The real files beside the repository, if there are any."""
 
 from pathlib import Path
 

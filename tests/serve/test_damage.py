@@ -1,4 +1,4 @@
-"""A model whose damage shows only when a query comes to it: the service says so and goes on."""
+"""A model whose damage shows only in some queries: the service reports it and keeps running."""
 
 import numpy as np
 import pytest
@@ -50,8 +50,8 @@ def test_a_damaged_list_means_500_and_a_line(damaged, caplog, threads, explain):
         assert refused.status_code == 500
         assert refused.json() == {"error": "row 1: the model is damaged"}
         (line,) = [each.getMessage() for each in caplog.records if each.name == "swnn_xp.serve"]
-        told = f"model 1 can't answer a row: index: the list of feature {bad} is damaged"
-        assert line == f"{told}; `swnn verify {path}` names the file"
+        message = f"model 1 can't answer a row: index: the list of feature {bad} is damaged"
+        assert line == f"{message}; `swnn verify {path}` names the file"
         for _ in range(3):  # each session has been asked again
             assert ask(bad).status_code == 500
             assert ask(sound).json() == before.json()

@@ -6,7 +6,7 @@ other backend that is usable here. One comparison is one query's whole answer (n
 similarities, or labels with scores) by one of them. With exponents other than 0, 1 and 2, where
 libraries differ in the last place of `pow`, similarities are compared to 1e-12 and no labels.
 
-python soak.py SEED ROUND repeats one round; that is what a failure tells you to do.
+python soak.py SEED ROUND repeats one round; a failure prints that command.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def differing(case: Round, mine: dict[str, Any], its: dict[str, Any]) -> str | N
 
 
 def run(seed: int, number: int, usable: list[str], counts: collections.Counter[str]) -> None:
-    """One round; an AssertionError tells how to repeat it."""
+    """One round; an AssertionError says how to repeat it."""
     case = make(seed, number)
     ways: dict[str, Any] = {
         "exhaustive kernel": lambda: by_kernel(case, "exhaustive"),

@@ -16,7 +16,7 @@ def test_backends_agree(number):
     assert set(counts) >= {"session", "pruned kernel", "numpy", "array-api"}
 
 
-def test_a_difference_is_told_with_its_round(monkeypatch):
+def test_a_difference_is_reported_with_its_round(monkeypatch):
     monkeypatch.setattr(soak, "differing", lambda *args: "labels")
     with pytest.raises(AssertionError, match="make soak SEED=7 ROUND=3"):
         soak.run(7, 3, [], collections.Counter())

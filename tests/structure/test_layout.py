@@ -44,7 +44,8 @@ def package_of(module):
 
 
 def test_no_import_cycle(graph):
-    assert cycles(graph) == []
+    found = cycles(graph)
+    assert not found, "\n".join(["", *map(str, found)])
 
 
 def test_private_modules_stay_private(graph):
@@ -55,7 +56,7 @@ def test_private_modules_stay_private(graph):
         for imported in names
         if (owner := private_owner(imported)) and not f"{module}.".startswith(f"{owner}.")
     )
-    assert broken == []
+    assert not broken, "\n".join(["", *broken])
 
 
 def private_owner(module):
@@ -77,7 +78,7 @@ def test_imports_point_down(graph):
         if package_of(module) != package_of(imported)
         and LEVELS[package_of(imported)] >= LEVELS[package_of(module)]
     )
-    assert broken == []
+    assert not broken, "\n".join(["", *broken])
 
 
 def parameters(function):
@@ -118,7 +119,7 @@ def test_no_long_parameter_lists():
         for module, path in module_files().items()
         for name, count in long_lists(path.read_text()).items()
     }
-    assert found == {}
+    assert not found, "\n".join(["", *(f"{name}: {count}" for name, count in found.items())])
 
 
 def test_no_long_files():

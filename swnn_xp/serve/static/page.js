@@ -87,12 +87,12 @@ function labelItem(explained, open) {
 }
 
 function show(answer) {
-  const told = [];
+  const messages = [];
   if (answer.unknown && answer.unknown.length) {
-    told.push(`Not known to the model: ${answer.unknown.join(", ")}.`);
+    messages.push(`Not known to the model: ${answer.unknown.join(", ")}.`);
   }
-  if (!answer.explain.length) told.push("No known row shares a feature with these.");
-  at("message").textContent = told.join(" ");
+  if (!answer.explain.length) messages.push("No known row shares a feature with these.");
+  at("message").textContent = messages.join(" ");
   at("labels").replaceChildren(...answer.explain.map((label, i) => labelItem(label, i === 0)));
 }
 
