@@ -21,6 +21,7 @@ LAYERS = (
     {"io", "store", "text", "metrics", "summary"},
     {"model"},
     {"learn"},
+    {"_neighbour_estimator"},  # what the estimators share
     {"classifier", "ranker"},
     {"datasets", "bulk", "diagnostics"},
     {"tuning", "distributed", "serve"},

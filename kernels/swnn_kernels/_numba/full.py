@@ -44,7 +44,9 @@ def allocating_kernel(function: Callable[..., Any]) -> Any:
 
 def routine(function: Callable[..., Any]) -> Any:
     """Compile a function that only kernels call, without inlining it at every call."""
-    return numba.njit(pipeline_class=LinkOnlyCompiler, **_OPTIONS)(function)
+    # Unless it is set, a function inherits the option of the inline function that calls it.
+    options = _OPTIONS | {"forceinline": False}
+    return numba.njit(pipeline_class=LinkOnlyCompiler, **options)(function)
 
 
 def allocating_routine(function: Callable[..., Any]) -> Any:
