@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from swnn_xp import SWNNClassifier
+from swnn_xp._progress import note
 from swnn_xp.backends import BACKENDS
-from swnn_xp.cli._progress import note
 from swnn_xp.io import read_names, read_xmc
 from swnn_xp.io.atomic import open_atomic
 

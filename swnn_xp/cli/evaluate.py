@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from swnn_xp import SWNNClassifier, metrics
+from swnn_xp._progress import in_blocks
 from swnn_xp.cli._common import DATA_HELP, add_model, add_strict, open_model, read_data
-from swnn_xp.cli._progress import in_blocks
 from swnn_xp.diagnostics.latency import latencies
 
 _BLOCK = 1024

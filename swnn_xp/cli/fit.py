@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from swnn_xp import SWNNClassifier
+from swnn_xp._progress import note
 from swnn_xp.cli._common import (
     DATA_HELP,
     add_machine,
@@ -19,7 +20,6 @@ from swnn_xp.cli._common import (
     given_params,
     read_data,
 )
-from swnn_xp.cli._progress import note
 
 _PARAMS = ("n_neighbors", "alpha", "beta")
 

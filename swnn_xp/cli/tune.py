@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from swnn_xp._progress import progress_bar
 from swnn_xp.cli._common import DATA_HELP, add_machine, add_strict, output, read_data
-from swnn_xp.cli._progress import progress_bar
 
 if TYPE_CHECKING:
     from swnn_xp.tuning import TuningResult
