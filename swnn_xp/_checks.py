@@ -34,7 +34,8 @@ def check_positive(value: Any, name: str) -> None:
 
 def check_seed(value: Any) -> None:
     """Require a whole number of at least 0, as a seed that can be stored."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or not 0 <= value < 2**63:
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_whole or not 0 <= int(value) < 2**63:
         raise ValueError(f"random_state must be a whole number of at least 0, got {value!r}")
 
 

@@ -34,7 +34,8 @@ def learned_from(saved: SavedModel, n_features: int) -> Learned:
     """What a folder holds; StoreError if it can't be that. Arrays are checked before first use."""
     arrays, meta = saved.extra
     try:
-        ranker = Ranker(*(arrays[name] for name in _ARRAYS), _count(meta["shift"]))
+        own = {name: arrays[name] for name in _ARRAYS}
+        ranker = Ranker(**own, shift=_count(meta["shift"]))
         cuts = tuple(_count(cut) for cut in meta["cuts"])
         if not cuts or any(a >= b for a, b in zip((0, *cuts), cuts, strict=False)):
             raise ValueError(f"cuts {cuts} must ascend from 1")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -55,18 +55,21 @@ class Learned:
     def checked_ranker(self) -> Ranker:
         """The ranker, read-only; raises ValueError if its arrays can't be one."""
         check_ranker(self.ranker, self.n_features, len(self.selection.cuts))
-        arrays = (frozen(np.ascontiguousarray(array)) for array in self.ranker[:-1])
-        return Ranker(*arrays, self.ranker.shift)
+        return map_ranker(lambda array: frozen(np.ascontiguousarray(array)), self.ranker)
 
     def placed_ranker(self, placement: Any) -> Ranker:
         """The ranker where a model is; copied there once."""
         held = self.__dict__.get("_placed")
         if held is None or held[0] is not placement:
-            ranker = self.checked_ranker
-            arrays = (placement.to_device(array) for array in ranker[:-1])
-            held = self.__dict__["_placed"] = placement, Ranker(*arrays, ranker.shift)
+            ranker = map_ranker(placement.to_device, self.checked_ranker)
+            held = self.__dict__["_placed"] = placement, ranker
         placed: Ranker = held[1]
         return placed
+
+
+def map_ranker(move: Callable[[Any], Any], ranker: Ranker) -> Ranker:
+    """Apply a function to each array of a ranker."""
+    return ranker._replace(**{name: move(getattr(ranker, name)) for name in _DTYPES})
 
 
 def check_ranker(ranker: Ranker, n_features: int, n_cuts: int) -> None:
