@@ -218,8 +218,9 @@ class NeighbourEstimator(Estimator):
         except TypeError as error:
             raise StoreError(path, f"manifest.json lacks or garbles params: {error}") from error
         loaded._check_params()
-        model = saved.model(loaded.backend, loaded.device, check=verify)
-        loaded._model = loaded._with_extra(model, saved)
+        loaded._model = loaded._with_extra(saved.model(loaded.backend, loaded.device), saved)
+        if verify:
+            saved.check(loaded._model)
         return loaded
 
     @property
@@ -246,6 +247,11 @@ class NeighbourEstimator(Estimator):
     def label_counts_(self) -> NDArray[np.int64]:
         """Number of training rows of each label, removed ones not counted."""
         return self._fitted_model().label_counts.copy()
+
+    @property
+    def feature_weights_(self) -> NDArray[np.float64] | None:
+        """Factors of the features, learned or given to `fit`; None without them."""
+        return self._fitted_model().feature_weights
 
     @property
     def feature_names_(self) -> list[str] | None:

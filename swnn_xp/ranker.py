@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import scipy.sparse as sp
 from array_api_compat import array_namespace
-from numpy.typing import NDArray
 
 from swnn_xp._checks import check_count, check_exponent, check_flag, check_positive, check_seed
 from swnn_xp._neighbour_estimator import NeighbourEstimator, all_names, check_training_rows
@@ -238,11 +237,6 @@ class SWNNRanker(NeighbourEstimator):
         from swnn_xp.learn.session import RankingSession
 
         return RankingSession(lambda: self._model, self._settings(), budget=budget)
-
-    @property
-    def feature_weights_(self) -> NDArray[np.float64] | None:
-        """Learned factors of the features; None without them."""
-        return self._fitted_model().feature_weights
 
     @property
     def n_neighbors_(self) -> int:

@@ -57,6 +57,10 @@ class Learned:
         check_ranker(self.ranker, self.n_features, len(self.selection.cuts))
         return map_ranker(lambda array: frozen(np.ascontiguousarray(array)), self.ranker)
 
+    def check(self) -> None:
+        """Raise ValueError if the ranker's arrays can't be one."""
+        _ = self.checked_ranker
+
     def placed_ranker(self, placement: Any) -> Ranker:
         """The ranker where a model is; copied there once."""
         held = self.__dict__.get("_placed")

@@ -79,8 +79,8 @@ class SavedModel:
         }
         return Extra(arrays, self.stored.meta.get("extra", {}))
 
-    def model(self, backend: str, device: Any, *, check: bool) -> Model:
-        """Make the model; ``check`` looks at every number of it first.
+    def model(self, backend: str, device: Any) -> Model:
+        """Make the model.
 
         ``backend="auto"`` takes the arrays as they are; another backend is built from their rows.
         """
@@ -89,14 +89,18 @@ class SavedModel:
         index_class = get_backend(wanted).load()
         placement = index_class.placement.find(wanted, device)
         try:
-            model = self._assembled(saved_class, index_class, placement)
-            if check:
-                model.check()
+            return self._assembled(saved_class, index_class, placement)
         except ValueError as error:
             raise StoreError(self.path, str(error)) from error
         except KeyError as error:
             raise StoreError(self.path, f"manifest.json lacks or garbles {error}") from error
-        return model
+
+    def check(self, model: Model) -> None:
+        """Look at every number of the model, also of what was learned."""
+        try:
+            model.check()
+        except ValueError as error:
+            raise StoreError(self.path, str(error)) from error
 
     def _assembled(
         self, saved_class: type[Index], index_class: type[Index], placement: Placement

@@ -51,7 +51,7 @@ class Model:
     feature_weights: NDArray[np.float64] | None = None
     """Factors of the features, applied to rows before they are quantised; None for none."""
     learned: Any = None
-    """What an estimator has learned from the rows; the model only carries it along."""
+    """What an estimator has learned from the rows; the model carries it along, and checks it."""
     untrusted: bool = False
     """Whether the labels came from a file: their ids are checked before they first vote."""
 
@@ -109,6 +109,8 @@ class Model:
         for segment in self.segments:
             segment.check()
         _ = self.checked_labels
+        if self.learned is not None:
+            self.learned.check()
 
     def rows(self) -> QuantisedRows:
         """Return the rows of all segments, on the host."""
