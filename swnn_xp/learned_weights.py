@@ -145,7 +145,7 @@ class LearnedWeights(Estimator):
         check_count(self.memory_budget, "memory_budget")
         check_seed(self.random_state)
         return TrainingSettings(
-            n_neighbors=int(self.n_neighbors),
+            weight_neighbors=int(self.n_neighbors),
             beta=float(self.beta),
             random_state=int(self.random_state),
             n_jobs=check_threads(self.n_jobs),

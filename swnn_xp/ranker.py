@@ -16,20 +16,18 @@ from swnn_xp._progress import StageProgress
 from swnn_xp.backends import Settings, resolve
 from swnn_xp.learn.explain import RankedExplanation, explain_ranking, probability
 from swnn_xp.learn.files import learned_from, stored_learned
-from swnn_xp.learn.indexing import host_indexer, host_search
+from swnn_xp.learn.prepare import Machine, prepare
 from swnn_xp.learn.ranking import rank_found
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.settings import Auto, TrainingSettings
-from swnn_xp.learn.train import Training, learn_feature_weights, train
+from swnn_xp.learn.train import train
 from swnn_xp.metrics import precision_at_k
-from swnn_xp.model.changes import new_model
 from swnn_xp.model.files import Extra, SavedModel
 from swnn_xp.model.model import Model
 from swnn_xp.model.names import label_id
 from swnn_xp.results import Ranking
 from swnn_xp.rows.canonical import canonical_rows, label_rows
 from swnn_xp.rows.input_kind import host_matrix
-from swnn_xp.rows.quantise import quantise_rows
 
 if TYPE_CHECKING:
     from swnn_xp.learn.session import RankingSession
@@ -162,21 +160,15 @@ class SWNNRanker(NeighbourEstimator):
         rows, labels = canonical_rows(host_matrix(X), "X"), label_rows(host_matrix(Y), "Y")
         check_training_rows(rows.indptr.size - 1, labels.n_rows)
         names = all_names(rows, labels, feature_names, label_names, row_names)
-        settings, options = self._training_settings(), self._options()
+        machine = Machine(index_class, placement, self._options())
         with StageProgress() as progress:
-            weights, recall = None, 1.0
-            if self.feature_weights:
-                index = host_indexer(index_class, placement, options)
-                weights, recall = learn_feature_weights(
-                    rows, labels, settings, index, progress.show
-                )
-            settings = settings.with_sizes(recall)
-            plain, scaled = quantise_rows(rows), quantise_rows(rows, weights)
-            model = new_model(index_class, placement, placement.rows(scaled), labels, names)
-            search = host_search(model.segments[0], placement, options)
-            learned = train(Training(plain, scaled, labels), search, settings, progress.show)
+            ready = prepare(
+                rows, labels, self._training_settings(), machine, progress.show,
+                weighted=self.feature_weights, names=names,
+            )  # fmt: skip
+            learned = train(ready.training, ready.search, ready.settings, progress.show)
         learned = replace(learned, params=self._learned_params())
-        self._set_model(replace(model, feature_weights=weights, learned=learned))
+        self._set_model(replace(ready.model, learned=learned))
         return self
 
     def predict_topk(self, X: Any, k: int = 5) -> Ranking:

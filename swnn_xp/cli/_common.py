@@ -52,8 +52,8 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
 def add_params(parser: argparse.ArgumentParser, default: str | None = None) -> None:
     """Add S, alpha and beta, for `given_params`; ``default`` is what holds without them."""
     for flags, convert, what, usual in (
-        (("-S", "--neighbors"), int, "neighbours that vote", "25"),
-        (("--alpha",), float, "vote weight = sim^alpha", "1"),
+        (("-S", "--neighbors"), int, "neighbours that vote", "25; by the data when ranking"),
+        (("--alpha",), float, "a vote weighs sim^alpha", "1"),
         (("--beta",), float, "sim = jaccard^beta * cosine", "1"),
     ):
         metavar = "S" if len(flags) > 1 else None

@@ -43,6 +43,7 @@ class TrainingSettings(NamedTuple):
     dropped: float = 0.05
     C_power: float = 0.25  # C of a label falls with this power of its rows; 0: the same for all
     weight_rows: int = 125_000  # most rows that feature weights are learned from
+    weight_neighbors: int = _NEIGHBOURS  # that vote while they are learned
     vote_pairs: int = 1_000_000  # pairs that the vote score is fitted on, about
 
     @property
@@ -58,9 +59,12 @@ class TrainingSettings(NamedTuple):
         return (*(cut for cut in (5, 25) if cut < last), last)
 
     def for_weights(self) -> TrainingSettings:
-        """Settings of the first round, which learns feature weights: plain and quick."""
+        """Settings of the first round, which learns feature weights: plain and quick.
+
+        They do not depend on what is tuned, so that one first round serves all settings.
+        """
         return self._replace(
-            n_neighbors=_chosen(self.n_neighbors, _NEIGHBOURS),
+            n_neighbors=self.weight_neighbors,
             n_candidates=min(_chosen(self.n_candidates, 50), 50),
             C=0.3,
             vote_weight=0.6,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from swnn_xp.learn.descent import LabelModels, group_pairs, train_labels
 from swnn_xp.learn.feature_weights import feature_weights
 from swnn_xp.learn.quantised_models import quantise_models
 from swnn_xp.learn.records import Learned
-from swnn_xp.learn.settings import Rule, TrainingSettings, label_costs
+from swnn_xp.learn.settings import TrainingSettings, label_costs
 from swnn_xp.learn.vote_score import VoteScore, fit_vote_score
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.quantise import quantise_rows
@@ -60,8 +60,11 @@ def learn_feature_weights(
     def tell_first(stage: str, done: int, total: int) -> None:
         tell(f"feature weights: {stage}", done, total)
 
-    fitted = _fit(training, index(plain), settings.for_weights(), tell_first)
-    return feature_weights(fitted.models.squares, plain.indices), fitted.recall
+    settings = settings.for_weights()
+    blocks = find_blocks(training, index(plain), settings, tell_first)
+    judged = judge(training, blocks, settings, tell_first)
+    models = _label_models(training, judged, settings, tell_first)
+    return feature_weights(models.squares, plain.indices), judged.recall
 
 
 def part_of_rows(n_rows: int, settings: TrainingSettings) -> NDArray[np.int64] | None:
@@ -88,37 +91,62 @@ def train(
     tell : callable
         Shows progress.
     """
-    fitted = _fit(training, search, settings, tell)
-    weights = 1.0, fitted.rule.vote_weight
-    tables = np.stack([fitted.score.tables(weight) for weight in weights])
+    judged = judge(training, find_blocks(training, search, settings, tell), settings, tell)
+    return train_judged(training, judged, settings, tell)
+
+
+class Judged(NamedTuple):
+    """Candidates of all rows, and what can be said of them before any label has a model."""
+
+    blocks: list[Candidates]
+    score: VoteScore
+    recall: float
+
+
+def judge(
+    training: Training, blocks: list[Candidates], settings: TrainingSettings, tell: Progress
+) -> Judged:
+    """Fit the vote score to candidates, and count how many labels are among them."""
+    tell("vote score", 0, 1)
+    score = fit_vote_score(*_sample(blocks, settings))
+    return Judged(blocks, score, candidate_recall(blocks, training.labels))
+
+
+def train_judged(
+    training: Training,
+    judged: Judged,
+    settings: TrainingSettings,
+    tell: Progress,
+    *,
+    keep: bool = False,
+) -> Learned:
+    """Learn label models; the candidates are thrown away on the way unless they are to be kept."""
+    models = _label_models(training, judged, settings, tell, keep)
+    rule = settings.rule(judged.recall)
+    tables = np.stack([judged.score.tables(weight) for weight in (1.0, rule.vote_weight)])
     return Learned(
-        quantise_models(fitted.models, tables),
+        quantise_models(models, tables),
         _selection(settings, training.labels.n_labels),
         settings.beta,
         training.plain.n_features,
-        fitted.recall,
-        fitted.rule,
+        judged.recall,
+        rule,
     )
 
 
-class _Fitted(NamedTuple):
-    score: VoteScore
-    models: LabelModels
-    recall: float
-    rule: Rule
-
-
-def _fit(training: Training, search: Search, settings: TrainingSettings, tell: Progress) -> _Fitted:
-    """Candidates by leave-one-out search of the scaled rows, then vote score and label models."""
-    blocks, labels = find_blocks(training, search, settings, tell), training.labels
-    tell("vote score", 0, 1)
-    score = fit_vote_score(*_sample(blocks, settings))
-    recall = candidate_recall(blocks, labels)
-    rule = settings.rule(recall)
-    table = score.tables(rule.vote_weight)
+def _label_models(
+    training: Training,
+    judged: Judged,
+    settings: TrainingSettings,
+    tell: Progress,
+    keep: bool = False,
+) -> LabelModels:
+    labels, rule = training.labels, settings.rule(judged.recall)
+    table = judged.score.tables(rule.vote_weight)
     missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if rule.missed > 0 else None
-    pairs = group_pairs(blocks, labels, lambda bins: _offsets(bins, table), missed)
-    blocks.clear()  # the pairs hold all that is needed
+    pairs = group_pairs(judged.blocks, labels, lambda bins: _offsets(bins, table), missed)
+    if not keep:
+        judged.blocks.clear()  # the pairs hold all that is needed
     n_rows = np.bincount(labels.indices, minlength=labels.n_labels)
     problem = Problem(
         costs=label_costs(rule.C, n_rows, settings.C_power),
@@ -129,31 +157,50 @@ def _fit(training: Training, search: Search, settings: TrainingSettings, tell: P
         seed=settings.random_state,
         dropped=settings.dropped,
     )
-    models = train_labels(
+    return train_labels(
         training.plain,
         pairs,
         problem,
         settings.n_jobs,
         lambda done, total: tell("label models", done, total),
     )
-    return _Fitted(score, models, recall, rule)
 
 
 def find_blocks(
     training: Training, search: Search, settings: TrainingSettings, tell: Progress
 ) -> list[Candidates]:
     """Leave-one-out candidates of all rows, a block at a time."""
-    scaled, labels = training.scaled, training.labels
+    return to_candidates(training, find_neighbours(training, search, settings, tell), settings)
+
+
+def find_neighbours(
+    training: Training, search: Search, settings: TrainingSettings, tell: Progress
+) -> Iterator[Neighbours]:
+    """Neighbours of all rows, a block at a time: one more than vote, for each finds itself."""
+    scaled, selection = training.scaled, _selection(settings, training.labels.n_labels)
+    size = _block_size(selection, settings)
+    for first in range(0, scaled.n_rows, size):
+        last = min(first + size, scaled.n_rows)
+        yield search(slice_rows(scaled, first, last), selection.cuts[-1] + 1, settings.beta)
+        tell("neighbours", last, scaled.n_rows)
+
+
+def to_candidates(
+    training: Training, found: Iterable[Neighbours], settings: TrainingSettings
+) -> list[Candidates]:
+    """Leave-one-out candidates from the neighbours of successive blocks of rows.
+
+    Of neighbours that were found for a larger S only the first ones are taken.
+    """
+    labels, blocks, first = training.labels, [], 0
     prepared = Labels.prepare(labels.indptr, labels.indices)
     voters = Voters(prepared, copy_numbers(training.plain, labels))
     selection = _selection(settings, labels.n_labels)
-    size, blocks = _block_size(selection, settings), []
-    for first in range(0, scaled.n_rows, size):
-        last = min(first + size, scaled.n_rows)
-        queries = slice_rows(scaled, first, last)
-        found = search(queries, selection.cuts[-1] + 1, settings.beta)
-        blocks.append(leave_one_out(found, voters, first, selection))
-        tell("neighbours", last, scaled.n_rows)
+    most = selection.cuts[-1] + 1
+    for ids, sims in found:
+        nearest = Neighbours(ids[:, :most], sims[:, :most])
+        blocks.append(leave_one_out(nearest, voters, first, selection))
+        first += ids.shape[0]
     return blocks
 
 

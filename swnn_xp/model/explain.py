@@ -18,12 +18,12 @@ from swnn_xp.vote.votes import vote_weights
 
 @dataclass(frozen=True)
 class SharedFeature:
-    """A feature that query and neighbour have in common."""
+    """A feature of the query that a neighbour has too, or that a label's model weighs."""
 
     feature: int
     name: str
     contribution: float
-    """What it adds to the cosine."""
+    """What it adds to the cosine, or to the score of a ranked label."""
 
 
 @dataclass(frozen=True)
