@@ -14,13 +14,19 @@ from swnn_xp._version import __version__
 if TYPE_CHECKING:
     from swnn_xp.classifier import SWNNClassifier
     from swnn_xp.io import read_names, read_svmlight, read_xmc, write_names, write_xmc
+    from swnn_xp.learned_weights import LearnedWeights
+    from swnn_xp.loading import load
+    from swnn_xp.ranker import SWNNRanker
     from swnn_xp.results import Neighbours, Ranking
 
 __all__ = [
+    "LearnedWeights",
     "Neighbours",
     "Ranking",
     "SWNNClassifier",
+    "SWNNRanker",
     "__version__",
+    "load",
     "read_names",
     "read_svmlight",
     "read_xmc",
@@ -29,6 +35,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "LearnedWeights": "swnn_xp.learned_weights",
+    "SWNNRanker": "swnn_xp.ranker",
+    "load": "swnn_xp.loading",
     "Neighbours": "swnn_xp.results",
     "Ranking": "swnn_xp.results",
     "SWNNClassifier": "swnn_xp.classifier",

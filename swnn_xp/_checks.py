@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 def check_count(value: Any, name: str) -> None:
@@ -22,6 +23,26 @@ def check_exponent(value: Any, name: str) -> None:
     is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not is_number or not 0 <= value < math.inf:
         raise ValueError(f"{name} must be a number of at least 0, got {value!r}")
+
+
+def check_positive(value: Any, name: str) -> None:
+    """Require a finite number above 0."""
+    check_exponent(value, name)
+    if value == 0:
+        raise ValueError(f"{name} must be above 0, got {value!r}")
+
+
+def check_seed(value: Any) -> None:
+    """Require a whole number of at least 0, as a seed that can be stored."""
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_whole or not 0 <= int(value) < 2**63:
+        raise ValueError(f"random_state must be a whole number of at least 0, got {value!r}")
+
+
+def check_flag(value: Any, name: str) -> None:
+    """Require True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
 def check_threads(n_jobs: Any) -> int:
@@ -51,3 +72,13 @@ def check_names(names: Sequence[str] | None, expected: int, what: str) -> list[s
     if len(names) != expected:
         raise ValueError(f"{what} has {len(names)} names, expected {expected}")
     return [str(name) for name in names]
+
+
+def check_feature_weights(weights: Any) -> NDArray[np.float64] | None:
+    """Require one positive, finite number for each feature."""
+    if weights is None:
+        return None
+    checked = np.asarray(weights, dtype=np.float64)
+    if checked.ndim != 1 or not np.all((checked > 0) & (checked < np.inf)):
+        raise ValueError("feature_weights must be one positive number for each feature")
+    return checked

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from swnn_xp._checks import (
     check_count,
     check_exponent,
+    check_feature_weights,
     check_names,
     check_threads,
     check_width,
@@ -23,13 +25,13 @@ from swnn_xp._checks import (
 from swnn_xp._estimator import Estimator, NotFittedError
 from swnn_xp.backends import Options, Placement, Settings, get_backend, resolve
 from swnn_xp.model.changes import append, compact, moved, new_model, remove
-from swnn_xp.model.files import open_model, save_model
+from swnn_xp.model.files import Extra, SavedModel, open_model, save_model
 from swnn_xp.model.model import Model
 from swnn_xp.model.names import known_names, label_id, more_row_names
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import label_rows
 from swnn_xp.rows.input_kind import host_matrix
-from swnn_xp.rows.records import LabelRows, QuantisedRows
+from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows
 from swnn_xp.store import StoreError
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ class NeighbourEstimator(Estimator):
         feature_names: list[str] | None = None,
         label_names: list[str] | None = None,
         row_names: list[str] | None = None,
+        feature_weights: Any = None,
     ) -> Self:
         """Index the training rows.
 
@@ -71,6 +74,9 @@ class NeighbourEstimator(Estimator):
         Y : sparse or dense 0/1 matrix (n_rows, n_labels)
         feature_names, label_names, row_names : list of str, optional
             Names for people, used by `explain` and the command line.
+        feature_weights : array of float (n_features,), optional
+            Positive factors of the features, such as `LearnedWeights` finds: rows and queries are
+            scaled by them before they are compared. The model keeps them.
 
         Returns
         -------
@@ -80,13 +86,11 @@ class NeighbourEstimator(Estimator):
         backend = resolve(self.backend, X)
         index_class = backend.load()
         placement = index_class.placement.find(backend.name, self.device, X)
-        rows, labels = _training_rows(placement, X, Y)
-        names = known_names(
-            feature_names=check_names(feature_names, rows.n_features, "feature_names"),
-            label_names=check_names(label_names, labels.n_labels, "label_names"),
-            row_names=check_names(row_names, rows.n_rows, "row_names"),
-        )
-        self._set_model(new_model(index_class, placement, rows, labels, names))
+        weights = check_feature_weights(feature_weights)
+        rows, labels = _training_rows(placement, X, Y, weights)
+        names = all_names(rows, labels, feature_names, label_names, row_names)
+        model = new_model(index_class, placement, rows, labels, names)
+        self._set_model(replace(model, feature_weights=weights))
         return self
 
     def partial_fit(
@@ -118,7 +122,7 @@ class NeighbourEstimator(Estimator):
         if not self.__sklearn_is_fitted__():
             return self.fit(X, Y, label_names=label_names, row_names=row_names)
         model = self._current_model()
-        rows, labels = _training_rows(model.placement, X, Y)
+        rows, labels = _training_rows(model.placement, X, Y, model.feature_weights)
         check_width(rows.n_features, model.n_features)
         rows = rows._replace(n_features=model.n_features)
         old, width = model.names, max(model.labels.n_labels, labels.n_labels)
@@ -153,7 +157,7 @@ class NeighbourEstimator(Estimator):
             neighbour hold id -1 and similarity 0.
         """
         model = self._current_model()
-        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
+        wanted = self._settings().n_neighbors if n_neighbors is None else n_neighbors
         check_count(wanted, "n_neighbors")
         found = model.search(model.queries(X), int(wanted), float(self.beta), self._options())
         return Neighbours(*model.placement.as_input_kind(X, *model.with_ids(found)))
@@ -189,7 +193,7 @@ class NeighbourEstimator(Estimator):
         """Write the fitted model to a folder (arrays and a manifest, no pickle)."""
         model = self._fitted_model()
         self._check_params()
-        save_model(path, self.saved_as, model, self._settings())
+        save_model(path, self.saved_as, model, self._saved_params(), self._extra(model))
 
     @classmethod
     def load(
@@ -214,7 +218,9 @@ class NeighbourEstimator(Estimator):
         except TypeError as error:
             raise StoreError(path, f"manifest.json lacks or garbles params: {error}") from error
         loaded._check_params()
-        loaded._model = saved.model(loaded.backend, loaded.device, check=verify)
+        loaded._model = loaded._with_extra(saved.model(loaded.backend, loaded.device), saved)
+        if verify:
+            saved.check(loaded._model)
         return loaded
 
     @property
@@ -243,6 +249,11 @@ class NeighbourEstimator(Estimator):
         return self._fitted_model().label_counts.copy()
 
     @property
+    def feature_weights_(self) -> NDArray[np.float64] | None:
+        """Factors of the features, learned or given to `fit`; None without them."""
+        return self._fitted_model().feature_weights
+
+    @property
     def feature_names_(self) -> list[str] | None:
         """Names of the features, if given to `fit`."""
         return self._fitted_model().names.get("feature_names")
@@ -268,6 +279,18 @@ class NeighbourEstimator(Estimator):
         made._model = new_model(index_class, placement, rows, labels)
         return made
 
+    def _saved_params(self) -> dict[str, Any]:
+        """Parameters that a saved model keeps, of types that JSON has."""
+        return self._settings()._asdict()
+
+    def _extra(self, model: Model) -> Extra:
+        """What is saved beside the model."""
+        return Extra()
+
+    def _with_extra(self, model: Model, saved: SavedModel) -> Model:
+        """Put back what `_extra` has given."""
+        return model
+
     def _settings(self) -> Settings:
         return Settings(int(self.n_neighbors), float(self.alpha), float(self.beta))
 
@@ -278,6 +301,10 @@ class NeighbourEstimator(Estimator):
         check_count(self.n_neighbors, "n_neighbors")
         check_exponent(self.alpha, "alpha")
         check_exponent(self.beta, "beta")
+        self._check_machine()
+
+    def _check_machine(self) -> None:
+        """Check the parameters that decide how an answer is computed, not what it is."""
         check_count(self.memory_budget, "memory_budget")
         check_threads(self.n_jobs)
         if self.backend != "auto":
@@ -308,10 +335,32 @@ class NeighbourEstimator(Estimator):
             self._model = model
 
 
-def _training_rows(placement: Placement, X: Any, Y: Any) -> tuple[QuantisedRows, LabelRows]:
-    rows, labels = placement.prepare(X, "X"), label_rows(host_matrix(Y), "Y")
-    if rows.n_rows != labels.n_rows:
-        raise ValueError(f"X has {rows.n_rows} rows but Y has {labels.n_rows}")
-    if rows.n_rows == 0:
-        raise ValueError("X has no rows: there is nothing to learn from")
+def all_names(
+    rows: QuantisedRows | ValueRows,
+    labels: LabelRows,
+    feature_names: list[str] | None,
+    label_names: list[str] | None,
+    row_names: list[str] | None,
+) -> dict[str, list[str]]:
+    """Names that are known, one for each feature, label and row."""
+    return known_names(
+        feature_names=check_names(feature_names, rows.n_features, "feature_names"),
+        label_names=check_names(label_names, labels.n_labels, "label_names"),
+        row_names=check_names(row_names, labels.n_rows, "row_names"),
+    )
+
+
+def _training_rows(
+    placement: Placement, X: Any, Y: Any, weights: NDArray[np.float64] | None
+) -> tuple[QuantisedRows, LabelRows]:
+    rows, labels = placement.prepare(X, "X", weights), label_rows(host_matrix(Y), "Y")
+    check_training_rows(rows.n_rows, labels.n_rows)
     return rows, labels
+
+
+def check_training_rows(n_rows: int, n_label_rows: int) -> None:
+    """Require as many rows in X as in Y, and one at least."""
+    if n_rows != n_label_rows:
+        raise ValueError(f"X has {n_rows} rows but Y has {n_label_rows}")
+    if n_rows == 0:
+        raise ValueError("X has no rows: there is nothing to learn from")

@@ -59,6 +59,8 @@ class SWNNClassifier(NeighbourEstimator):
         Number of training rows of each label.
     backend_ : str
         Name of the backend in use: what ``"auto"`` has become.
+    feature_weights_ : float64 array (n_features,) or None
+        Factors of the features that were given to `fit`.
     feature_names_, label_names_, row_names_ : list of str or None
         Names, as far as they were given.
 

@@ -8,6 +8,7 @@ from swnn_kernels.dtypes import frozen
 from swnn_kernels.records import Settings
 
 _NONE_REMOVED = frozen(np.zeros(0, np.uint8))
+_NO_WEIGHTS = frozen(np.zeros(0))
 
 
 def check_indptr(indptr: np.ndarray, nnz: int, what: str) -> None:
@@ -59,3 +60,13 @@ def check_removed(removed: np.ndarray | None, n_rows: int) -> np.ndarray:
     if removed.shape != (n_rows,):
         raise ValueError(f"removed must hold one flag for each of the {n_rows} rows")
     return frozen(removed.view(np.uint8))
+
+
+def check_feature_weights(weights: np.ndarray | None, n_features: int) -> np.ndarray:
+    """Weights of the features, or an empty array if there are none."""
+    if weights is None:
+        return _NO_WEIGHTS
+    weights = np.ascontiguousarray(weights, dtype=np.float64)
+    if weights.shape != (n_features,):
+        raise ValueError(f"feature_weights must hold one weight for each of {n_features} features")
+    return frozen(weights)

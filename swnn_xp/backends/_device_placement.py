@@ -7,11 +7,14 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeVar
 
-from swnn_xp.backends._placement import Placement
-from swnn_xp.rows.canonical import canonical_rows, to_csr
+import numpy as np
+from numpy.typing import NDArray
+
+from swnn_xp._checks import check_width
+from swnn_xp.backends._placement import Placement, host_quantised_rows
+from swnn_xp.rows.canonical import to_csr
 from swnn_xp.rows.input_kind import host_array, host_rows, input_kind, is_host, map_rows
 from swnn_xp.rows.on_device import Entries, device_rows
-from swnn_xp.rows.quantise import quantise_rows
 from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
 
 Block = TypeVar("Block")
@@ -73,15 +76,21 @@ class DevicePlacement(Placement):
         wanted = self.find_device(device)
         return self if wanted == self.device else type(self)(self.backend, wanted)
 
-    def prepare(self, X: Any, name: str = "X") -> QuantisedRows:
+    def prepare(
+        self, X: Any, name: str = "X", feature_weights: NDArray[np.float64] | None = None
+    ) -> QuantisedRows:
         """Turn a matrix into canonical unit rows on the device; copies them from the host."""
         if is_host(X):
-            return self.rows(quantise_rows(canonical_rows(X, name)))
+            return self.rows(host_quantised_rows(X, name, feature_weights))
         self._require_accepted(X, self.backend, name)
         if (found := self.device_of(X)) != self.device:
             raise ValueError(f"{name} is on device {found}, not on {self.device}")
         with self.current():
-            return device_rows(self.entries(X, name), name)
+            entries = self.entries(X, name)
+            if feature_weights is None:
+                return device_rows(entries, name)
+            check_width(entries.shape[1], feature_weights.size)
+            return device_rows(entries, name, self.to_device(feature_weights))
 
     def rows(self, rows: QuantisedRows) -> QuantisedRows:
         """Copy rows from the host to the device, unless they are there."""

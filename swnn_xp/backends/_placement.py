@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
+from swnn_xp._checks import check_width
 from swnn_xp.rows.canonical import canonical_rows, to_csr
 from swnn_xp.rows.input_kind import input_kind, is_host
 from swnn_xp.rows.quantise import quantise_rows
@@ -37,8 +41,13 @@ class Placement:
         type(self)(self.backend, device)
         return self
 
-    def prepare(self, X: Any, name: str = "X") -> QuantisedRows:
-        """Turn a matrix into canonical unit rows that are placed here."""
+    def prepare(
+        self, X: Any, name: str = "X", feature_weights: NDArray[np.float64] | None = None
+    ) -> QuantisedRows:
+        """Turn a matrix into canonical unit rows that are placed here.
+
+        Feature weights, on the host, are applied to the values before they are quantised.
+        """
         if not is_host(X):
             kind = input_kind(X)
             what = f"a {kind} array" if kind != "array-api" else f"of type {type(X).__module__}"
@@ -46,7 +55,7 @@ class Placement:
                 f"{name} is {what} and backend {self.backend!r} takes NumPy and SciPy; "
                 f"backend={kind!r} takes it as it is"
             )
-        return quantise_rows(canonical_rows(X, name))
+        return host_quantised_rows(X, name, feature_weights)
 
     def rows(self, rows: QuantisedRows) -> QuantisedRows:
         """Bring rows here, unless they are."""
@@ -69,3 +78,13 @@ class Placement:
     ) -> Any:
         """Make a sparse matrix of the library that X belongs to."""
         return to_csr(indptr, columns, values, (int(indptr.shape[0]) - 1, width))
+
+
+def host_quantised_rows(
+    X: Any, name: str, feature_weights: NDArray[np.float64] | None
+) -> QuantisedRows:
+    """Turn a matrix on the host into canonical unit rows on the host."""
+    rows = canonical_rows(X, name)
+    if feature_weights is not None:
+        check_width(rows.n_features, feature_weights.size)
+    return quantise_rows(rows, feature_weights)

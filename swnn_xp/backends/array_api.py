@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Self
 import array_api_compat as compat
 import numpy as np
 from array_api_compat import array_namespace, device
+from numpy.typing import NDArray
 
 from swnn_xp.backends._device_index import DeviceIndex, Search
 from swnn_xp.backends._device_placement import DevicePlacement
@@ -93,9 +94,11 @@ class ArrayApiPlacement(DevicePlacement):
         dtype = getattr(self.xp, given.dtype.name)
         return self.xp.asarray(given, dtype=dtype, device=self.device)
 
-    def prepare(self, X: Any, name: str = "X") -> QuantisedRows:
+    def prepare(
+        self, X: Any, name: str = "X", feature_weights: NDArray[np.float64] | None = None
+    ) -> QuantisedRows:
         """Turn a matrix into unit rows; it must be of this namespace or from the host."""
-        rows = super().prepare(X, name)
+        rows = super().prepare(X, name, feature_weights)
         if (theirs := array_namespace(rows.quantised)) is not self.xp:
             raise ValueError(
                 f"{name} is of namespace {theirs.__name__}, but the model was fitted on "

@@ -11,8 +11,8 @@ from swnn_xp._checks import check_count
 from swnn_xp.bulk.journal import Mark, ResumableOutput
 from swnn_xp.bulk.lines import LineWriter
 from swnn_xp.bulk.prefetch import prefetched
-from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.io.blocks import iter_xmc
+from swnn_xp.loading import AnyModel
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class _Block(NamedTuple):
 
 
 def predict_file(
-    clf: SWNNClassifier,
+    clf: AnyModel,
     job: PredictJob,
     output: Path,
     progress: Callable[[Progress], None] = lambda _: None,
@@ -83,7 +83,7 @@ def predict_file(
     return done
 
 
-def predict_stream(clf: SWNNClassifier, job: PredictJob, output: IO[str]) -> int:
+def predict_stream(clf: AnyModel, job: PredictJob, output: IO[str]) -> int:
     """Write the best labels of every row to an open stream; return the number of rows."""
     check_count(job.k, "k")
     header, done = job.writer.format.header, 0
@@ -95,7 +95,7 @@ def predict_stream(clf: SWNNClassifier, job: PredictJob, output: IO[str]) -> int
     return done
 
 
-def _predicted(clf: SWNNClassifier, job: PredictJob, start: Mark) -> Iterator[tuple[Mark, str]]:
+def _predicted(clf: AnyModel, job: PredictJob, start: Mark) -> Iterator[tuple[Mark, str]]:
     for block in prefetched(_blocks(job, start)):
         best = clf.predict_topk(block.X, k=job.k)
         yield block.end, job.writer.lines(block.first_row, best)
@@ -114,7 +114,7 @@ def _blocks(job: PredictJob, start: Mark) -> Iterator[_Block]:
         rows_before, position = rows_before + rows, None
 
 
-def _identity(clf: SWNNClassifier, job: PredictJob) -> dict[str, Any]:
+def _identity(clf: AnyModel, job: PredictJob) -> dict[str, Any]:
     """What makes two runs the same job; not the backend, since all give the same answer."""
     return {
         "files": [_file_identity(file) for file in job.files],
@@ -123,7 +123,7 @@ def _identity(clf: SWNNClassifier, job: PredictJob) -> dict[str, Any]:
         "rows": job.block_rows,
         "strict": job.strict,
         "model": [job.model, clf.n_samples_fit_, clf.n_features_in_, clf.n_labels_],
-        "params": [int(clf.n_neighbors), float(clf.alpha), float(clf.beta)],
+        "params": list(clf._settings()),
     }
 
 

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from swnn_xp import SWNNClassifier
+from swnn_xp import load
+from swnn_xp._progress import note
 from swnn_xp.backends import BACKENDS
-from swnn_xp.cli._progress import note
 from swnn_xp.io import read_names, read_xmc
 from swnn_xp.io.atomic import open_atomic
+from swnn_xp.loading import AnyModel
 
 DATA_HELP = "data file in the Extreme Classification Repository's text format (plain, .gz or .xz)"
 
@@ -51,8 +52,8 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
 def add_params(parser: argparse.ArgumentParser, default: str | None = None) -> None:
     """Add S, alpha and beta, for `given_params`; ``default`` is what holds without them."""
     for flags, convert, what, usual in (
-        (("-S", "--neighbors"), int, "neighbours that vote", "25"),
-        (("--alpha",), float, "vote weight = sim^alpha", "1"),
+        (("-S", "--neighbors"), int, "neighbours that vote", "25; by the data when ranking"),
+        (("--alpha",), float, "a vote weighs sim^alpha", "1"),
         (("--beta",), float, "sim = jaccard^beta * cosine", "1"),
     ):
         metavar = "S" if len(flags) > 1 else None
@@ -83,10 +84,10 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def open_model(args: argparse.Namespace) -> SWNNClassifier:
-    """Open the model that the arguments name."""
+def open_model(args: argparse.Namespace) -> AnyModel:
+    """Open the model that the arguments name, of whatever kind."""
     params = given_params(args)
-    return SWNNClassifier.load(args.model, backend=args.backend, n_jobs=args.jobs, **params)
+    return load(args.model, backend=args.backend, n_jobs=args.jobs, **params)
 
 
 def read_data(path: Path, strict: bool) -> tuple[Any, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from swnn_xp._progress import progress_bar
 from swnn_xp.bulk.lines import LineFormat
 from swnn_xp.cli._common import given_params
-from swnn_xp.cli._progress import progress_bar
 
 
 def predict_on_workers(args: argparse.Namespace, line_format: LineFormat) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from swnn_xp import SWNNClassifier, metrics
+from swnn_xp import metrics
+from swnn_xp._progress import in_blocks
 from swnn_xp.cli._common import DATA_HELP, add_model, add_strict, open_model, read_data
-from swnn_xp.cli._progress import in_blocks
 from swnn_xp.diagnostics.latency import latencies
+from swnn_xp.loading import AnyModel, is_ranked, kind_of
 
 _BLOCK = 1024
 _KS = (1, 3, 5)
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> None:
     print(report(clf, X, Y, *args.propensity))
 
 
-def report(clf: SWNNClassifier, X: Any, Y: Any, A: float = 0.55, B: float = 1.5) -> str:
+def report(clf: AnyModel, X: Any, Y: Any, A: float = 0.55, B: float = 1.5) -> str:
     """Measure quality over all rows and latency over some, as text."""
     if X.shape[0]:
         clf.predict_topk(X[:1], k=1)  # the first answer after an installation compiles the kernels
@@ -55,8 +56,7 @@ def report(clf: SWNNClassifier, X: Any, Y: Any, A: float = 0.55, B: float = 1.5)
     seconds = time.perf_counter() - started
     per_second = X.shape[0] / seconds if seconds else 0.0
     lines = [
-        f"{X.shape[0]:,} rows; S = {clf.n_neighbors}, alpha = {clf.alpha:g}, beta = {clf.beta:g}, "
-        f"backend {clf.backend_}",
+        f"{X.shape[0]:,} rows; {kind_of(clf)}, {_parameters(clf)}, backend {clf.backend_}",
         *_quality(clf, Y, labels, A, B),
         f"batch    {per_second:,.0f} rows/s",
     ]
@@ -71,7 +71,16 @@ def report(clf: SWNNClassifier, X: Any, Y: Any, A: float = 0.55, B: float = 1.5)
     return "\n".join(lines)
 
 
-def ranked_labels(clf: SWNNClassifier, X: Any, k: int) -> Any:
+def _parameters(clf: AnyModel) -> str:
+    """Parameters, as chosen where they were left to the data."""
+    S, alpha, beta = clf._settings()
+    text = f"S = {S}, alpha = {alpha:g}, beta = {beta:g}"
+    if is_ranked(clf):
+        text += f", K = {clf.n_candidates_}, C = {clf.C_:.3g}, vote weight = {clf.vote_weight_:.3g}"
+    return text
+
+
+def ranked_labels(clf: AnyModel, X: Any, k: int) -> Any:
     """Rank labels in blocks, with progress."""
     parts = [np.empty((0, k), np.int64)]
     for start, stop in in_blocks(X.shape[0], _BLOCK, "rows"):
@@ -79,7 +88,7 @@ def ranked_labels(clf: SWNNClassifier, X: Any, k: int) -> Any:
     return np.concatenate(parts)
 
 
-def _quality(clf: SWNNClassifier, Y: Any, labels: Any, A: float, B: float) -> list[str]:
+def _quality(clf: AnyModel, Y: Any, labels: Any, A: float, B: float) -> list[str]:
     propensity = metrics.propensities_of_counts(clf.label_counts_, clf.n_samples_fit_, A, B)
     rows = {
         "P": [metrics.precision_at_k(Y, labels, k) for k in _KS],

@@ -1,14 +1,15 @@
-"""`swnn fit`: index a training file and save it as a model."""
+"""`swnn fit`: index a training file, learn from it if wanted, and save it as a model."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import time
-import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from swnn_xp import SWNNClassifier
+from swnn_xp._progress import note
 from swnn_xp.cli._common import (
     DATA_HELP,
     add_machine,
@@ -16,12 +17,13 @@ from swnn_xp.cli._common import (
     add_params,
     add_strict,
     find_names,
-    given_params,
     read_data,
 )
-from swnn_xp.cli._progress import note
+from swnn_xp.cli._learning import add_learning, learning_of
+from swnn_xp.loading import AnyModel
 
-_PARAMS = ("n_neighbors", "alpha", "beta")
+if TYPE_CHECKING:
+    from swnn_xp import LearnedWeights
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -33,6 +35,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--params", type=Path, metavar="FILE", help="TOML with the parameters, from `swnn tune`"
     )
+    add_learning(parser)
     add_name_maps(parser, "TRAIN")
     add_machine(parser)
     add_strict(parser)
@@ -41,38 +44,60 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
-    params = read_params(args.params) if args.params else {}
-    clf = SWNNClassifier(**params | given_params(args), backend=args.backend, n_jobs=args.jobs)
-    started = time.perf_counter()
-    X, Y = read_data(args.train, args.strict)
-    read = time.perf_counter()
-    note("indexing ...")
-    clf.fit(
-        X,
-        Y,
-        feature_names=find_names(args.train, args.feature_map, "feature_map"),
-        label_names=find_names(args.train, args.label_map, "label_map"),
-    )
-    built = time.perf_counter()
-    clf.save(args.output)
-    saved = time.perf_counter()
+    kind, params = learning_of(args)
+    machine = {"backend": args.backend, "n_jobs": args.jobs}
+    weights = _learned_weights(params, args.jobs) if kind == "weights" else None
+    clf = _estimator(kind, params | machine)
+    times: dict[str, float] = {}
+    with _timed(times, "read"):
+        X, Y = read_data(args.train, args.strict)
+    names: dict[str, Any] = {
+        "feature_names": find_names(args.train, args.feature_map, "feature_map"),
+        "label_names": find_names(args.train, args.label_map, "label_map"),
+    }
+    if weights is not None:
+        with _timed(times, "learned"):
+            names["feature_weights"] = weights.fit(X, Y).feature_weights_
+    note("training ..." if kind == "ranking" else "indexing ...")
+    with _timed(times, "trained" if kind == "ranking" else "indexed"):
+        clf.fit(X, Y, **names)
+    with _timed(times, "saved"):
+        clf.save(args.output)
     size = sum(file.stat().st_size for file in args.output.rglob("*") if file.is_file())
     print(
         f"{args.output}: {X.shape[0]:,} rows, {X.nnz:,} non-zeros, {Y.shape[1]:,} labels; "
-        f"{size / 1e6:,.1f} MB\n"
-        f"read {read - started:.1f} s, indexed {built - read:.1f} s, saved {saved - built:.1f} s"
+        f"{size / 1e6:,.1f} MB"
     )
+    print(", ".join(f"{what} {seconds:.1f} s" for what, seconds in times.items()))
 
 
-def read_params(path: Path) -> dict[str, Any]:
-    """Read parameters from a TOML file; names and types are checked here, values by `fit`."""
-    try:
-        params = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: not TOML: {error}") from None
-    for name, value in params.items():
-        if name not in _PARAMS:
-            raise ValueError(f"{path}: no parameter {name!r}; there are {', '.join(_PARAMS)}")
-        if not isinstance(value, int | float):
-            raise ValueError(f"{path}: {name} must be a number, got {value!r}")
-    return params
+def _estimator(kind: str | None, params: dict[str, Any]) -> AnyModel:
+    """Make the estimator; wrong parameters are refused before anything is read."""
+    from swnn_xp import SWNNClassifier
+
+    clf: AnyModel
+    if kind == "ranking":
+        from swnn_xp import SWNNRanker
+
+        clf = SWNNRanker(**params)
+    else:
+        clf = SWNNClassifier(**params)
+    clf._check_params()
+    return clf
+
+
+def _learned_weights(params: dict[str, Any], n_jobs: int) -> LearnedWeights:
+    """Take what concerns learning out of the parameters."""
+    from swnn_xp import LearnedWeights
+
+    seed, beta = params.pop("random_state", 0), params.get("beta", 1.0)
+    weights = LearnedWeights(beta=beta, random_state=seed, n_jobs=n_jobs)
+    weights._settings()
+    return weights
+
+
+@contextlib.contextmanager
+def _timed(times: dict[str, float], what: str) -> Iterator[None]:
+    started = time.perf_counter()
+    yield
+    times[what] = time.perf_counter() - started

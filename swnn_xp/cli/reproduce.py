@@ -8,8 +8,8 @@ from pathlib import Path
 
 from swnn_xp import __version__
 from swnn_xp._checks import check_threads
+from swnn_xp._progress import note, progress_bar
 from swnn_xp.cli._common import output
-from swnn_xp.cli._progress import note, progress_bar
 from swnn_xp.cli.datasets import add_data_root
 from swnn_xp.cli.twin import add_twin_options
 from swnn_xp.datasets import available, describe

@@ -1,30 +1,40 @@
-"""`swnn tune`: choose S, alpha and beta on held-out rows of a training file."""
+"""`swnn tune`: choose parameters on held-out rows of a training file."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Literal
 
+from swnn_xp._progress import StageProgress, progress_bar
 from swnn_xp.cli._common import DATA_HELP, add_machine, add_strict, output, read_data
-from swnn_xp.cli._progress import progress_bar
-
-if TYPE_CHECKING:
-    from swnn_xp.tuning import TuningResult
+from swnn_xp.tuning.records import RankingResult, TuningResult
 
 _SHOWN = 30
+_COLUMNS = {
+    "n_neighbors": ("S", 4),
+    "alpha": ("alpha", 7),
+    "beta": ("beta", 6),
+    "C": ("C", 7),
+    "vote_weight": ("vote weight", 13),
+}
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command's parser."""
     parser = commands.add_parser(
         "tune",
-        help="choose S, alpha and beta on held-out rows",
-        description="Tries settings on rows held out of TRAIN: by default the paper's, whose best "
-        "(alpha, beta) at S = mean labels per row is chosen first, then the best S for it. "
-        "Ctrl-C ends the search and keeps what is done.",
+        help="choose parameters on held-out rows",
+        description="Tries settings on rows held out of TRAIN: by default the paper's S, alpha and "
+        "beta, whose best (alpha, beta) at S = mean labels per row is chosen first, then the best "
+        "S for it. With --learn ranking: S, C and the vote weight of a ranker, of which the best "
+        "is chosen. Ctrl-C ends the search and keeps what is done.",
     )
     parser.add_argument("train", type=Path, help=DATA_HELP)
+    parser.add_argument(
+        "--learn", choices=("ranking",), help="tune a ranker (default: the published method)"
+    )
     parser.add_argument("--wide", action="store_true", help="140 settings instead of the paper's")
     parser.add_argument("--metric", default="P@1", help="P@k, R@k, nDCG@k, PSP@k or PSnDCG@k (P@1)")
     parser.add_argument(
@@ -54,23 +64,14 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
-    from swnn_xp.tuning import Split, tune
-
     if args.plot is not None and args.plot.suffix not in (".html", ".png"):
         raise ValueError(f"--plot {args.plot}: the name must end in .html or .png")
+    if args.learn is not None:
+        for option in ("wide", "plot"):
+            if getattr(args, option):
+                raise ValueError(f"--{option} is not for --learn {args.learn}")
     X, Y = read_data(args.train, args.strict)
-    with progress_bar("held-out rows") as progress:
-        result = tune(
-            X,
-            Y,
-            grid="wide" if args.wide else "paper",
-            metric=args.metric,
-            split=Split(args.holdout, args.folds, args.seed),
-            propensity=tuple(args.propensity),
-            progress=progress,
-            backend=args.backend,
-            n_jobs=args.jobs,
-        )
+    result = (_tune_published if args.learn is None else _tune_ranking)(args, X, Y)
     print(format_result(result))
     if args.output is not None:
         with output(args.output) as file:
@@ -79,33 +80,71 @@ def run(args: argparse.Namespace) -> None:
         _plot(result, args.plot, args.train)
 
 
-def format_result(result: TuningResult) -> str:
+def _tune_published(args: argparse.Namespace, X: Any, Y: Any) -> TuningResult:
+    from swnn_xp.tuning import tune
+
+    grid: Literal["wide", "paper"] = "wide" if args.wide else "paper"
+    with progress_bar("held-out rows") as progress:
+        return tune(X, Y, grid=grid, progress=progress, **_options(args))
+
+
+def _tune_ranking(args: argparse.Namespace, X: Any, Y: Any) -> RankingResult:
+    from swnn_xp.tuning import tune_ranking
+
+    with StageProgress() as progress:
+        return tune_ranking(X, Y, progress=progress.show, **_options(args))
+
+
+def _options(args: argparse.Namespace) -> dict[str, Any]:
+    from swnn_xp.tuning import Split
+
+    return {
+        "metric": args.metric,
+        "split": Split(args.holdout, args.folds, args.seed),
+        "propensity": tuple(args.propensity),
+        "backend": args.backend,
+        "n_jobs": args.jobs,
+    }
+
+
+def format_result(result: TuningResult | RankingResult) -> str:
     """Format a result for people, best settings first; the choice is marked."""
-    ordered = sorted(result.trials, key=lambda trial: -trial.score)
+    ordered: list[Any] = sorted(result.trials, key=lambda trial: -trial.score)
     shown = ordered[:_SHOWN]
     if result.best not in shown:
         shown[-1] = result.best
     has_folds = any(trial.spread for trial in result.trials)
-    head = f"   {'S':>4}{'alpha':>7}{'beta':>6}{result.metric + ' %':>11}"
-    lines = [head + ("  std over folds" if has_folds else "")]
+    columns = [_COLUMNS[name] for name in result.best.setting._fields]
+    head = "   " + "".join(f"{name:>{width}}" for name, width in columns)
+    lines = [head + f"{result.metric + ' %':>11}" + ("  std over folds" if has_folds else "")]
     for trial in shown:
-        S, alpha, beta = trial.setting
+        cells = (
+            f"{value:>{width}}" if isinstance(value, str) else f"{value:>{width}g}"
+            for value, (_, width) in zip(trial.setting, columns, strict=True)
+        )
         mark = "->" if trial is result.best else "  "
-        score, spread = 100 * trial.score, 100 * trial.spread
-        line = f"{mark} {S:>4}{alpha:>7g}{beta:>6g}{score:>11.2f}"
-        lines.append(line + (f"{spread:>16.2f}" if has_folds else ""))
+        line = f"{mark} {''.join(cells)}{100 * trial.score:>11.2f}"
+        lines.append(line + (f"{100 * trial.spread:>16.2f}" if has_folds else ""))
     if len(shown) < len(ordered):
         lines.append(f"   ... and {len(ordered) - len(shown)} more")
-    lines.append(
-        f"{result.n_done:,} held-out rows; neighbours {result.search_seconds:.1f} s, "
+    return "\n".join([*lines, *_times(result)])
+
+
+def _times(result: TuningResult | RankingResult) -> Iterator[str]:
+    """Where the time went, and what is missing after Ctrl-C."""
+    later = (
         f"votes {result.vote_seconds:.1f} s"
+        if isinstance(result, TuningResult)
+        else f"training {result.train_seconds:.1f} s"
     )
+    yield f"{result.n_done:,} held-out rows; neighbours {result.search_seconds:.1f} s, {later}"
     if not result.is_complete:
-        lines.append(f"stopped: {result.n_asked - result.n_done:,} rows were not asked")
-    return "\n".join(lines)
+        rows = f"{result.n_asked - result.n_done:,} rows were not asked"
+        untried = 0 if isinstance(result, TuningResult) else result.n_settings - len(result.trials)
+        yield f"stopped: {rows}" + (f", {untried} settings were not tried" if untried else "")
 
 
-def _plot(result: TuningResult, path: Path, train: Path) -> None:
+def _plot(result: Any, path: Path, train: Path) -> None:
     if path.suffix == ".png":
         from swnn_xp.pages.heatmap_png import write_heatmap_png
 

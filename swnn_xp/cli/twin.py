@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from swnn_xp._progress import note
 from swnn_xp.cli._common import output
-from swnn_xp.cli._progress import note
 from swnn_xp.datasets import PAPER_SUMMARIES, make_twin
 from swnn_xp.io import write_xmc
 

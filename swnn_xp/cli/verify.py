@@ -15,11 +15,11 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
-    from swnn_xp import SWNNClassifier
+    from swnn_xp import load
     from swnn_xp.store import verify
 
     checked = verify(args.model)
-    clf = SWNNClassifier.load(args.model)  # intact files may still not be a classifier
+    clf = load(args.model)  # intact files may still not be a model
     clf._model.check()
     print(
         f"{args.model}: sound; {checked:,} bytes, {clf.n_samples_fit_:,} rows, "

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from swnn_xp.classifier import SWNNClassifier
+    from swnn_xp.loading import AnyModel
 
 _ROWS = 1000
 _SECONDS = 5.0
 
 
-def latencies(clf: SWNNClassifier, X: Any, k: int = 5) -> NDArray[np.float64]:
+def latencies(clf: AnyModel, X: Any, k: int = 5) -> NDArray[np.float64]:
     """Seconds of single-row predictions: of at most 1,000 rows, within about five seconds.
 
     Examples
@@ -42,7 +42,7 @@ def latencies(clf: SWNNClassifier, X: Any, k: int = 5) -> NDArray[np.float64]:
     return np.asarray(times)
 
 
-def _one_row(clf: SWNNClassifier, k: int) -> Callable[[Any], Any]:
+def _one_row(clf: AnyModel, k: int) -> Callable[[Any], Any]:
     """The quickest way to answer one row: a session where the backend has them."""
     if clf.backend_ != "numba":
         return lambda row: clf.predict_topk(row, k=k)

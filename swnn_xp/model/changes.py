@@ -54,7 +54,7 @@ def remove(model: Model, ids: ArrayLike) -> Model:
     removed = np.zeros(model.n_positions, bool) if old is None else old.copy()
     removed[model.positions_of(ids)] = True
     marked = replace(model, removed=removed, version=model.version + 1)
-    marked.keep_derived(model, "checked_labels", "_placed_labels", "_placed_ids")
+    marked.keep_derived(model, "checked_labels", "placed_labels", "_placed_ids")
     return marked
 
 

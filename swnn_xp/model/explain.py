@@ -18,12 +18,12 @@ from swnn_xp.vote.votes import vote_weights
 
 @dataclass(frozen=True)
 class SharedFeature:
-    """A feature that query and neighbour have in common."""
+    """A feature of the query that a neighbour has too, or that a label's model weighs."""
 
     feature: int
     name: str
     contribution: float
-    """What it adds to the cosine."""
+    """What it adds to the cosine, or to the score of a ranked label."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,20 @@ class Explanation:
     voters: tuple[Voter, ...]
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: score {self.score:.4g}, probability {self.probability:.1%}"]
-        for voter in self.voters:
+        head = f"{self.name}: score {self.score:.4g}, probability {self.probability:.1%}"
+        return "\n".join([head, *self.voter_lines(self.voters)])
+
+    @staticmethod
+    def voter_lines(voters: tuple[Voter, ...]) -> list[str]:
+        """Describe the neighbours that voted, one line each."""
+        lines = []
+        for voter in voters:
             words = ", ".join(feature.name for feature in voter.features[:8])
             lines.append(
                 f"  {voter.share:6.1%}  {voter.name}  similarity {voter.similarity:.4f}, "
                 f"{voter.overlap} shared: {words}"
             )
-        return "\n".join(lines)
+        return lines
 
 
 def explain_label(

@@ -5,23 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from swnn_xp.backends import Index, Placement, Settings, get_backend
+from swnn_xp.backends import Index, Placement, get_backend
 from swnn_xp.model.changes import compact
 from swnn_xp.model.model import Model
 from swnn_xp.rows.untrusted import untrusted_labels
 from swnn_xp.store import StoredModel, StoreError, open_arrays, save_arrays
 
-_INDEX = "index_"
+_INDEX, _EXTRA = "index_", "learned_"
 _LIMITS = {"n_features": 2**31, "n_labels": 2**31, "next_id": 2**62}
 _NAMED = {"feature_names": "n_features", "label_names": "n_labels", "row_names": "next_id"}
 
 
+class Extra(NamedTuple):
+    """What an estimator stores beside the model: arrays, and what JSON can hold."""
+
+    arrays: Mapping[str, NDArray[Any]] = {}
+    meta: Mapping[str, Any] = {}
+
+
 def save_model(
-    path: str | os.PathLike[str], estimator: str, model: Model, settings: Settings
+    path: str | os.PathLike[str],
+    estimator: str,
+    model: Model,
+    params: Mapping[str, Any],
+    extra: Extra = Extra(),  # noqa: B008 (it never changes)
 ) -> None:
     """Write a model, compacted, and the parameters of the estimator it belongs to."""
     model = compact(model)
@@ -30,14 +42,19 @@ def save_model(
     arrays |= {"labels_indptr": model.labels.indptr, "labels_indices": model.labels.indices}
     if model.row_ids is not None:
         arrays["row_ids"] = model.row_ids
+    if model.feature_weights is not None:
+        arrays["feature_weights"] = model.feature_weights
+    arrays |= {_EXTRA + name: array for name, array in extra.arrays.items()}
     meta = {
         "kind": estimator,
         "index": index.stored_as,
         "next_id": model.next_id,
         "n_features": model.n_features,
         "n_labels": model.labels.n_labels,
-        "params": settings._asdict(),
+        "params": dict(params),
     }
+    if extra.meta:
+        meta["extra"] = dict(extra.meta)
     save_arrays(path, arrays, meta, model.names)
 
 
@@ -52,8 +69,18 @@ class SavedModel:
     saved_as: str
     """Backend that takes the arrays as they are."""
 
-    def model(self, backend: str, device: Any, *, check: bool) -> Model:
-        """Make the model; ``check`` looks at every number of it first.
+    @property
+    def extra(self) -> Extra:
+        """What the estimator stored beside the model; not trusted."""
+        arrays = {
+            name.removeprefix(_EXTRA): array
+            for name, array in self.stored.arrays.items()
+            if name.startswith(_EXTRA)
+        }
+        return Extra(arrays, self.stored.meta.get("extra", {}))
+
+    def model(self, backend: str, device: Any) -> Model:
+        """Make the model.
 
         ``backend="auto"`` takes the arrays as they are; another backend is built from their rows.
         """
@@ -62,14 +89,18 @@ class SavedModel:
         index_class = get_backend(wanted).load()
         placement = index_class.placement.find(wanted, device)
         try:
-            model = self._assembled(saved_class, index_class, placement)
-            if check:
-                model.check()
+            return self._assembled(saved_class, index_class, placement)
         except ValueError as error:
             raise StoreError(self.path, str(error)) from error
         except KeyError as error:
             raise StoreError(self.path, f"manifest.json lacks or garbles {error}") from error
-        return model
+
+    def check(self, model: Model) -> None:
+        """Look at every number of the model, also of what was learned."""
+        try:
+            model.check()
+        except ValueError as error:
+            raise StoreError(self.path, str(error)) from error
 
     def _assembled(
         self, saved_class: type[Index], index_class: type[Index], placement: Placement
@@ -91,6 +122,7 @@ class SavedModel:
             next_id=counts["next_id"],
             row_ids=row_ids,
             names=self.stored.names,
+            feature_weights=_checked_weights(arrays.get("feature_weights"), index.n_features),
             untrusted=True,
         )
 
@@ -146,6 +178,19 @@ def _check_ids(row_ids: Any, n_rows: int, next_id: int) -> None:
         used = int(row_ids.max(initial=-1)) + 1
     if next_id < used:
         raise ValueError(f"next_id {next_id} has been given to a row")
+
+
+def _checked_weights(weights: Any, n_features: int) -> Any:
+    if weights is not None:
+        fits = weights.dtype == np.float64 and weights.shape == (n_features,)
+        if not fits or not np.all((weights > 0) & (weights < np.inf)):
+            raise ValueError("feature_weights must be one positive number for each feature")
+    return weights
+
+
+def saved_estimator(path: str | os.PathLike[str]) -> str:
+    """Name of the estimator that a folder holds, as its manifest says."""
+    return str(open_arrays(path).meta.get("kind"))
 
 
 def _check_names(n_names: dict[str, int], counts: dict[str, int]) -> None:

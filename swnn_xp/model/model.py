@@ -48,6 +48,10 @@ class Model:
     names: Mapping[str, list[str]] = field(default_factory=dict)
     """``feature_names``, ``label_names``, ``row_names``: those that are known."""
     version: int = 0
+    feature_weights: NDArray[np.float64] | None = None
+    """Factors of the features, applied to rows before they are quantised; None for none."""
+    learned: Any = None
+    """What an estimator has learned from the rows; the model carries it along, and checks it."""
     untrusted: bool = False
     """Whether the labels came from a file: their ids are checked before they first vote."""
 
@@ -105,14 +109,19 @@ class Model:
         for segment in self.segments:
             segment.check()
         _ = self.checked_labels
+        if self.learned is not None:
+            self.learned.check()
 
     def rows(self) -> QuantisedRows:
         """Return the rows of all segments, on the host."""
         return stack_rows([segment.rows() for segment in self.segments])
 
-    def queries(self, X: Any) -> QuantisedRows:
-        """Turn a matrix of queries into canonical unit rows where the model is."""
-        rows = self.placement.prepare(X, "X")
+    def queries(self, X: Any, *, weighted: bool = True) -> QuantisedRows:
+        """Turn a matrix of queries into canonical unit rows where the model is.
+
+        They are scaled by the feature weights, as the rows in the segments are, unless not wanted.
+        """
+        rows = self.placement.prepare(X, "X", self.feature_weights if weighted else None)
         check_width(rows.n_features, self.n_features)
         return rows._replace(n_features=self.n_features)
 
@@ -134,19 +143,19 @@ class Model:
         """Rank labels; a backend may search and vote in one call."""
         settings = settings._replace(n_neighbors=self.n_voters(settings.n_neighbors))
         if len(self.segments) == 1:
-            labels, removed = self._placed_labels, self._placed_removed[0]
+            labels, removed = self.placed_labels, self._placed_removed[0]
             return self.segments[0].rank(queries, labels, settings, k, removed, options)
         found = self.search(queries, settings.n_neighbors, settings.beta, options)
         return self.rank_found(found, settings.alpha, k, options)
 
     def rank_found(self, found: Neighbours, alpha: float, k: int, options: Options) -> Ranking:
         """Rank labels by the votes of neighbours that were found before."""
-        return self.segments[0].rank_found(found, self._placed_labels, alpha, k, options)
+        return self.segments[0].rank_found(found, self.placed_labels, alpha, k, options)
 
     def vote(self, queries: QuantisedRows, settings: Settings, options: Options) -> Votes:
         """Let neighbours vote: every label with a vote."""
         voters = self.n_voters(settings.n_neighbors)
-        labels = self._placed_labels  # before the search: damaged labels are refused first
+        labels = self.placed_labels  # before the search: damaged labels are refused first
         found = self.search(queries, voters, settings.beta, options)
         return self.segments[0].vote_found(found, labels, settings.alpha, options)
 
@@ -191,7 +200,8 @@ class Model:
         return self.segments[at].shared(position - self.offsets[at], features)
 
     @cached_property
-    def _placed_labels(self) -> Any:
+    def placed_labels(self) -> Any:
+        """The labels as the backend takes them, prepared once."""
         return self.placement.labels(self.checked_labels)
 
     @cached_property

@@ -84,10 +84,13 @@ class Session:
     def kneighbors_one(self, indices: Any, values: Any) -> Neighbours:
         """Find the neighbours of one row: ``ids`` and ``sims`` of shape (n_neighbors,)."""
         self._follow()
+        return self._model.with_ids(self._positions_one(indices, values))
+
+    def _positions_one(self, indices: Any, values: Any) -> Neighbours:
+        """Neighbours of one row by position."""
         if len(self._sessions) == 1:
-            found = Neighbours(*self._sessions[0].kneighbors_one(indices, values))
-            return self._model.with_ids(found)
-        merged = self._model.with_ids(self._merged(indices, values))
+            return Neighbours(*self._sessions[0].kneighbors_one(indices, values))
+        merged = self._merged(indices, values)
         return Neighbours(merged.ids[0], merged.sims[0])
 
     @property
@@ -120,6 +123,7 @@ class Session:
                     KernelSettings(*self._settings),
                     removed=None if removed is None else removed[offset:last],
                     budget=self._budget,
+                    feature_weights=model.feature_weights,
                 )
             )
         self._sessions, self._model = sessions, model

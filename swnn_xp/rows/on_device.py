@@ -61,8 +61,10 @@ def compressed_entries(
     return Entries(at_row, xp.astype(columns, xp.int64), xp.astype(values, xp.float64), shape)
 
 
-def device_rows(entries: Entries, name: str) -> QuantisedRows:
+def device_rows(entries: Entries, name: str, feature_weights: Array | None = None) -> QuantisedRows:
     """Bring entries to canonical rows of unit length in fixed point.
+
+    Feature weights, if given, are applied as `swnn_xp.rows.quantise` does.
 
     Examples
     --------
@@ -75,10 +77,14 @@ def device_rows(entries: Entries, name: str) -> QuantisedRows:
     xp = array_namespace(values)
     rows = xp.arange(entries.shape[0] + 1, dtype=xp.int64, device=device(values))
     indptr = xp.astype(xp.searchsorted(at_row, rows), xp.int64)
-    chunks = [
-        _quantised(at_row[start:stop] - first, indptr[first : last + 1] - start, values[start:stop])
-        for first, last, start, stop in _row_chunks(xp, indptr)
-    ]
+    weights = None if feature_weights is None else xp.take(feature_weights, columns)
+    chunks = []
+    for first, last, start, stop in _row_chunks(xp, indptr):
+        row, pointers = at_row[start:stop] - first, indptr[first : last + 1] - start
+        chunk = values[start:stop]
+        if weights is not None:
+            chunk = chunk / xp.take(_largest(chunk, pointers, row), row) * weights[start:stop]
+        chunks.append(_quantised(row, pointers, chunk))
     quantised = xp.concat(chunks) if chunks else xp.astype(values, xp.int32)
     return QuantisedRows(indptr, xp.astype(columns, xp.int32), quantised, entries.shape[1])
 

@@ -18,8 +18,13 @@ _LOW_WORD = (1 << WORD_BITS) - 1
 _CHUNK = 1 << 22  # non-zeros handled at a time: bounds the temporaries to about 100 MB
 
 
-def quantise_rows(rows: ValueRows) -> QuantisedRows:
+def quantise_rows(
+    rows: ValueRows, feature_weights: NDArray[np.float64] | None = None
+) -> QuantisedRows:
     """Scale canonical rows to unit length in fixed point.
+
+    With feature weights, a value becomes ``value / largest magnitude of its row * weight`` first:
+    in this order nothing can under- or overflow.
 
     Examples
     --------
@@ -31,8 +36,22 @@ def quantise_rows(rows: ValueRows) -> QuantisedRows:
     for first, last in _row_chunks(rows.indptr):
         chunk = slice_rows(rows, first, last)
         start, stop = rows.indptr[first], rows.indptr[last]
-        quantised[start:stop] = _quantised(chunk.indptr, chunk.values)
+        values = chunk.values
+        if feature_weights is not None:
+            values = _weighed(chunk, feature_weights[chunk.indices])
+        quantised[start:stop] = _quantised(chunk.indptr, values)
     return QuantisedRows(rows.indptr, rows.indices, quantised, rows.n_features)
+
+
+def _weighed(rows: ValueRows, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values over the largest magnitude of their row, times their weights."""
+    sizes = np.diff(rows.indptr)
+    sizes = sizes[sizes > 0]
+    if not sizes.size:
+        return rows.values
+    largest = np.maximum.reduceat(np.abs(rows.values), np.cumsum(sizes) - sizes)
+    weighed: NDArray[np.float64] = rows.values / np.repeat(largest, sizes) * weights
+    return weighed
 
 
 def _quantised(indptr: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,7 +9,15 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from swnn_xp.serve.limits import Limits
-from swnn_xp.serve.wire import About, Failure, Health, PredictRequest, PredictResponse
+from swnn_xp.serve.wire import (
+    EXPLANATIONS,
+    REF_TEMPLATE,
+    About,
+    Failure,
+    Health,
+    PredictRequest,
+    PredictResponse,
+)
 
 _REFUSALS = {
     400: "The body is not JSON",
@@ -24,7 +32,7 @@ _REFUSALS = {
 
 
 def _json(name: str) -> dict[str, Any]:
-    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
+    return {"application/json": {"schema": {"$ref": REF_TEMPLATE.format(name=name)}}}
 
 
 def _predict() -> dict[str, Any]:
@@ -65,8 +73,8 @@ RELOAD: dict[str, Any] = {
 def describe(app: FastAPI, limits: Limits) -> None:
     """Complete the application's document: types, limits, the token."""
     _, components = msgspec.json.schema_components(
-        [PredictRequest, PredictResponse, About, Health, Failure],
-        ref_template="#/components/schemas/{name}",
+        [PredictRequest, PredictResponse, *EXPLANATIONS, About, Health, Failure],
+        ref_template=REF_TEMPLATE,
     )
     components["PredictRequest"]["properties"]["rows"]["maxItems"] = limits.rows
     components["PredictRequest"]["properties"]["k"]["maximum"] = limits.k

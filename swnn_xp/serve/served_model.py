@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from swnn_xp.classifier import SWNNClassifier
+from swnn_xp.learn.explain import RankedExplanation
+from swnn_xp.loading import load
 from swnn_xp.model.explain import Explanation
 from swnn_xp.model.session import Session
 from swnn_xp.rows.canonical import to_csr
@@ -27,7 +28,7 @@ from swnn_xp.serve.wire import (
     encode,
 )
 
-_SHOWN_FEATURES = 10  # shared with a neighbour: the most important ones
+_SHOWN_FEATURES = 10  # shared with a neighbour, or weighed by a model: the most important ones
 _log = logging.getLogger("swnn_xp.serve")
 
 
@@ -48,7 +49,7 @@ class ServedModel:
     def __init__(
         self, path: Path, number: int, threads: int, limits: Limits, params: dict[str, Any]
     ) -> None:
-        self.clf = SWNNClassifier.load(path, backend="numba", **params)
+        self.clf = load(path, backend="numba", **params)
         self.number = number
         self._path = path
         self._limits = limits
@@ -124,12 +125,15 @@ class ServedModel:
             prediction.explain = [self._explained(query, label) for label in prediction.labels]
         return prediction
 
-    def _explained(self, query: Query, label: int) -> Explanation:
+    def _explained(self, query: Query, label: int) -> Explanation | RankedExplanation:
         shape = (1, self.clf.n_features_in_)
         x = to_csr(np.array([0, query.indices.size]), query.indices, query.values, shape)
         explanation = self.clf.explain(x, label)
-        voters = (
+        voters = tuple(
             replace(voter, features=voter.features[:_SHOWN_FEATURES])
             for voter in explanation.voters
         )
-        return replace(explanation, voters=tuple(voters))
+        if isinstance(explanation, RankedExplanation):
+            features = explanation.features[:_SHOWN_FEATURES]
+            return replace(explanation, voters=voters, features=features)
+        return replace(explanation, voters=voters)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from swnn_xp._checks import check_count
+from swnn_xp.loading import kind_of
 from swnn_xp.serve.limits import Limits
 from swnn_xp.serve.metrics import Metrics
 from swnn_xp.serve.pool import Pool
@@ -122,9 +123,8 @@ class Service:
             rows=clf.n_samples_fit_,
             features=clf.n_features_in_,
             labels=clf.n_labels_,
-            n_neighbors=int(clf.n_neighbors),
-            alpha=float(clf.alpha),
-            beta=float(clf.beta),
+            kind=kind_of(clf),
+            **clf._settings()._asdict(),
             feature_names=model.feature_ids is not None,
             label_names=model.label_names is not None,
             limits=asdict(self.limits),

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from swnn_xp.learn.explain import RankedExplanation
+from swnn_xp.loading import Kind
 from swnn_xp.model.explain import Explanation
 
+REF_TEMPLATE = "#/components/schemas/{name}"
+EXPLANATIONS = (Explanation, RankedExplanation)
 FeatureId = Annotated[int, Meta(ge=0, le=2**31 - 2)]
+# msgspec has no unions of dataclasses, so the schema of the items is put in by hand.
+_Explained = Annotated[
+    list[Any],
+    Meta(
+        description="of each label; a ranked model's has the parts of the score too",
+        extra_json_schema={
+            "items": {
+                "anyOf": [{"$ref": REF_TEMPLATE.format(name=c.__name__)} for c in EXPLANATIONS]
+            }
+        },
+    ),
+]
 
 
 class Row(msgspec.Struct, forbid_unknown_fields=True):  # type: ignore[misc, call-arg]
@@ -29,7 +45,9 @@ class PredictRequest(msgspec.Struct, forbid_unknown_fields=True):  # type: ignor
 
     rows: Annotated[list[Row], Meta(min_length=1)]
     k: Annotated[int, Meta(ge=1, description="labels for each row")] = 5
-    explain: Annotated[bool, Meta(description="add the neighbours that voted")] = False
+    explain: Annotated[
+        bool, Meta(description="add the neighbours that voted, and what a label's model added")
+    ] = False
 
 
 class RowPrediction(msgspec.Struct):  # type: ignore[misc]
@@ -43,7 +61,7 @@ class RowPrediction(msgspec.Struct):  # type: ignore[misc]
     unknown: Annotated[
         list[str] | UnsetType, Meta(description="features that the model does not know")
     ] = UNSET
-    explain: list[Explanation] | UnsetType = UNSET
+    explain: _Explained | UnsetType = UNSET
 
 
 class PredictResponse(msgspec.Struct):  # type: ignore[misc]
@@ -60,6 +78,7 @@ class About(msgspec.Struct):  # type: ignore[misc]
     rows: int
     features: int
     labels: int
+    kind: Annotated[Kind, Meta(description="the method as published, or what was learned")]
     n_neighbors: int
     alpha: float
     beta: float

@@ -1,8 +1,41 @@
-"""Choose S, alpha and beta on rows held out of the training set."""
+"""Choose parameters on rows held out of the training set."""
 
-from swnn_xp.tuning.grids import paper_grid, wide_grid
-from swnn_xp.tuning.records import Setting, Trial, TuningResult
+from typing import TYPE_CHECKING, Any
+
+from swnn_xp.tuning.grids import paper_grid, ranking_grid, wide_grid
+from swnn_xp.tuning.records import (
+    RankingResult,
+    RankingSetting,
+    RankingTrial,
+    Setting,
+    Trial,
+    TuningResult,
+)
 from swnn_xp.tuning.scoring import Split
 from swnn_xp.tuning.search import tune
 
-__all__ = ["Setting", "Split", "Trial", "TuningResult", "paper_grid", "tune", "wide_grid"]
+if TYPE_CHECKING:
+    from swnn_xp.tuning.ranking import tune_ranking
+
+__all__ = [
+    "RankingResult",
+    "RankingSetting",
+    "RankingTrial",
+    "Setting",
+    "Split",
+    "Trial",
+    "TuningResult",
+    "paper_grid",
+    "ranking_grid",
+    "tune",
+    "tune_ranking",
+    "wide_grid",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "tune_ranking":  # on demand: a ranker needs numba, `tune` does not
+        from swnn_xp.tuning.ranking import tune_ranking
+
+        return tune_ranking
+    raise AttributeError(f"module 'swnn_xp.tuning' has no attribute {name!r}")

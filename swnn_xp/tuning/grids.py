@@ -7,13 +7,16 @@ from itertools import product
 from typing import Any
 
 from swnn_xp.rows.canonical import label_rows
-from swnn_xp.tuning.records import Setting, Trial
+from swnn_xp.tuning.records import RankingSetting, Setting, Trial
 
 PAPER_PAIRS = ((0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 1.0), (2.0, 0.0), (2.0, 1.0))
 PAPER_NEIGHBOURS = (25, 50, 75)
 _WIDE_ALPHAS = (0.0, 0.5, 1.0, 2.0, 3.0)
 _WIDE_BETAS = (0.0, 0.5, 1.0, 2.0)
 _WIDE_NEIGHBOURS = (5, 10, 25, 50, 75, 100)
+_RANKING_NEIGHBOURS = (50, 75, 100)
+_COSTS = (0.1, 0.2, 0.4, 0.8)
+_VOTE_WEIGHTS = (0.35, 0.5, 0.65)
 
 
 def paper_grid(Y: Any) -> list[Setting]:
@@ -38,6 +41,18 @@ def wide_grid(Y: Any) -> list[Setting]:
     """
     sizes = sorted({mean_labels(Y), *_WIDE_NEIGHBOURS})
     return [Setting(S, alpha, beta) for beta, alpha, S in product(_WIDE_BETAS, _WIDE_ALPHAS, sizes)]
+
+
+def ranking_grid() -> list[RankingSetting]:
+    """What the ranker chooses by itself, and 36 settings around it.
+
+    Examples
+    --------
+    >>> len(ranking_grid()), ranking_grid()[1]
+    (37, RankingSetting(n_neighbors=50, C=0.1, vote_weight=0.35))
+    """
+    auto = RankingSetting("auto", "auto", "auto")
+    return [auto, *map(RankingSetting._make, product(_RANKING_NEIGHBOURS, _COSTS, _VOTE_WEIGHTS))]
 
 
 def mean_labels(Y: Any) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
 
 
 class Setting(NamedTuple):
@@ -66,3 +67,76 @@ class TuningResult:
             f"# {self.metric} = {100 * self.best.score:.2f}% on {self.n_done:,} held-out rows\n"
             f"n_neighbors = {S}\nalpha = {float(alpha)!r}\nbeta = {float(beta)!r}\n"
         )
+
+
+class RankingSetting(NamedTuple):
+    """Parameters of the ranker; "auto" leaves one to its rule."""
+
+    n_neighbors: int | Literal["auto"]
+    C: float | Literal["auto"]
+    vote_weight: float | Literal["auto"]
+
+
+class RankingTrial(NamedTuple):
+    """A setting of the ranker and its score."""
+
+    setting: RankingSetting
+    score: float
+    """Mean over the folds, between 0 and 1."""
+    spread: float
+    """Standard deviation over the folds; 0 for a single one."""
+
+
+@dataclass(frozen=True)
+class RankingResult:
+    """What `tune_ranking` found.
+
+    Attributes
+    ----------
+    metric : str
+        Such as "P@1".
+    trials : tuple of RankingTrial
+        One per setting that was tried, in the order of the grid.
+    best : RankingTrial
+        The best score; of equals, the first.
+    n_done, n_asked : int
+        Held-out rows that every trial was measured on, and all of them.
+    n_settings : int
+        Settings of the grid: more than there are trials after Ctrl-C.
+    search_seconds, train_seconds : float
+        Where the time went: feature weights and neighbours, once per fold; candidates, label
+        models and rankings, once per setting.
+    fixed : mapping
+        Parameters of the ranker that were given and not tuned.
+    """
+
+    metric: str
+    trials: tuple[RankingTrial, ...]
+    best: RankingTrial
+    n_done: int
+    n_asked: int
+    n_settings: int
+    search_seconds: float
+    train_seconds: float
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every setting was tried on every row: False after Ctrl-C."""
+        return self.n_done == self.n_asked and len(self.trials) == self.n_settings
+
+    def params(self) -> dict[str, Any]:
+        """The best setting as parameters of `SWNNRanker`."""
+        return dict(self.fixed) | self.best.setting._asdict()
+
+    def to_toml(self) -> str:
+        """The best setting as a file that ``swnn fit --params`` takes."""
+        head = f"# {self.metric} = {100 * self.best.score:.2f}% on {self.n_done:,} held-out rows"
+        lines = [f"{name} = {_toml(value)}" for name, value in self.params().items()]
+        return "\n".join([head, 'learn = "ranking"', *lines, ""])
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else repr(value)

@@ -152,7 +152,7 @@ def test_labels_are_placed_once_for_many_removals(classifier):
     """Marks change, labels do not: they stay where they are."""
     clf = classifier(n_neighbors=2).fit(np.eye(5), np.eye(5))
     clf.predict_topk(np.eye(5))
-    placed = clf._model._placed_labels
+    placed = clf._model.placed_labels
     for row in range(3):
         clf.remove([row]).predict_topk(np.eye(5))
-        assert clf._model._placed_labels is placed
+        assert clf._model.placed_labels is placed

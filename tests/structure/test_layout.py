@@ -13,7 +13,7 @@ MOST_LINES = 400
 # From the bottom to the top: a module imports its own package and the layers below it.
 LAYERS = (
     {"swnn_kernels"},
-    {"_version", "_checks", "_estimator", "results"},
+    {"_version", "_checks", "_estimator", "_progress", "results"},
     {"rows"},
     {"search"},
     {"vote"},
@@ -22,7 +22,8 @@ LAYERS = (
     {"model"},
     {"learn"},
     {"_neighbour_estimator"},  # what the estimators share
-    {"classifier", "ranker"},
+    {"classifier", "ranker", "learned_weights"},
+    {"loading"},
     {"datasets", "bulk", "diagnostics"},
     {"tuning", "distributed", "serve"},
     {"reproduce"},

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +12,7 @@ from swnn_kernels.checks import check_k, check_n_jobs, check_removed, check_sett
 from swnn_kernels.index.hybrid import HybridIndex
 from swnn_kernels.index.validation import check_rows
 from swnn_kernels.neighbours.records import Task
+from swnn_kernels.parallel import in_parallel
 from swnn_kernels.records import Rows, Settings
 from swnn_kernels.vote.labels import Labels
 
@@ -147,16 +146,5 @@ def _run(job: _Job, n_jobs: int) -> tuple[np.ndarray, np.ndarray]:
         mine = queries._replace(indptr=queries.indptr[first : last + 1])
         searcher.answer(table(task), table(mine), (ids[first:last], values[first:last]))
 
-    _in_parallel(answer, queries.n_rows, check_n_jobs(n_jobs))
+    in_parallel(answer, queries.n_rows, check_n_jobs(n_jobs))
     return ids, values
-
-
-def _in_parallel(answer: Callable[[int, int], None], n_queries: int, n_jobs: int) -> None:
-    """Call ``answer(first, last)`` on equal parts of the queries, one thread each."""
-    n_jobs = min(n_jobs, max(1, n_queries))
-    cuts = [n_queries * j // n_jobs for j in range(n_jobs + 1)]
-    if n_jobs == 1:
-        answer(0, n_queries)
-        return
-    with ThreadPoolExecutor(n_jobs) as pool:
-        list(pool.map(answer, cuts[:-1], cuts[1:]))

@@ -29,8 +29,25 @@ _open_labels, _open_rows, _open_task = struct_view(Labels), struct_view(Rows), s
 
 
 @inline
-def _load_raw(buffers, n_features, indices, values):  # type: ignore[no-untyped-def]
-    """Check a raw query and quantise it into the buffers; its size, or a negative fault."""
+def _weigh(buffers, weights, size):  # type: ignore[no-untyped-def]
+    """Multiply a query's values by its features' weights.
+
+    Dividing by the largest magnitude first keeps the products from under- and overflowing.
+    """
+    largest = 0.0
+    for p in range(size):
+        largest = max(largest, abs(buffers.values[p]))
+    for p in range(size):
+        weight = weights[buffers.indices[p]]
+        buffers.values[p] = buffers.values[p] / largest * weight
+
+
+@inline
+def load_raw(buffers, weights, n_features, indices, values):  # type: ignore[no-untyped-def]
+    """Check a raw query and quantise it into the buffers; its size, or a negative fault.
+
+    ``weights`` are the features' weights, or empty.
+    """
     size = 0
     previous = np.int64(-1)
     for p in range(indices.size):
@@ -42,15 +59,17 @@ def _load_raw(buffers, n_features, indices, values):  # type: ignore[no-untyped-
             buffers.indices[size] = feature
             buffers.values[size] = values[p]
             size += 1
+    if weights.size > 0:
+        _weigh(buffers, weights, size)
     if not quantise_row(buffers.values, 0, size, buffers.quantised, 0):
         return BAD_VALUES
     return size
 
 
 @kernel
-def load_query(buffers_table, indptr, n_features, indices, values):  # type: ignore[no-untyped-def]
+def load_query(buffers_table, indptr, weights, n_features, indices, values):  # type: ignore[no-untyped-def]
     """Put one raw query into the buffers and its pointers into ``indptr``; 0 or a fault."""
-    size = _load_raw(_open_buffers(buffers_table), n_features, indices, values)
+    size = load_raw(_open_buffers(buffers_table), weights, n_features, indices, values)
     indptr[0] = 0
     indptr[1] = max(0, size)
     return min(0, size)

@@ -11,7 +11,13 @@ from swnn_kernels.answer import kernels
 from swnn_kernels.answer.batch import check_fit
 from swnn_kernels.answer.methods import room_for
 from swnn_kernels.answer.searcher import Searcher
-from swnn_kernels.checks import check_budget, check_k, check_removed, check_settings
+from swnn_kernels.checks import (
+    check_budget,
+    check_feature_weights,
+    check_k,
+    check_removed,
+    check_settings,
+)
 from swnn_kernels.dtypes import frozen
 from swnn_kernels.index.hybrid import HybridIndex
 from swnn_kernels.neighbours.records import Task
@@ -43,6 +49,8 @@ class Session:
     budget : int, optional
         Most rows to rescore for a query, those with the best scores by the query's inverted lists
         and heaviest features: faster, but not exact.
+    feature_weights : array of float64, (n_features,), optional
+        Factors of a query's values; the index must have been built from rows scaled alike.
 
     Examples
     --------
@@ -64,11 +72,13 @@ class Session:
         removed: np.ndarray | None = None,
         method: str = "auto",
         budget: int | None = None,
+        feature_weights: np.ndarray | None = None,
     ) -> None:
         check_fit(index, labels)
         self._index, self._labels, self._method = index, labels, method
         self._settings = check_settings(settings)
         self._budget = check_budget(budget)
+        self._weights = check_feature_weights(feature_weights, index.n_features)
         flags = check_removed(removed, index.n_rows)
         _, alpha, beta = self._settings
         # Two tasks and their tables: neighbours, labels. A table does not keep its record.
@@ -164,8 +174,9 @@ class Session:
         n_features, fault = self._index.n_features, kernels.BAD_IDS
         if indices.size <= self._searcher.longest:
             fault = kernels.load_query(
-                self._searcher.buffers_table, self._indptr, n_features, indices, values
-            )
+                self._searcher.buffers_table, self._indptr, self._weights, n_features, indices,
+                values,
+            )  # fmt: skip
         if fault < 0:
             raise ValueError(_FAULTS[fault].format(n_features))
         self._index.check_lists(indices)

@@ -40,12 +40,16 @@ function rowOf(text) {
   };
 }
 
-function voterItem(voter) {
+function signed(number) {
+  return (number < 0 ? "−" : "+") + Math.abs(number).toFixed(3);
+}
+
+function voterItem(voter, whole) {
   const item = element("li");
   const head = element("div", undefined, "voter");
   head.append(
     element("span", voter.name, "name"),
-    element("span", `${percent(voter.share)} of the score`, "figure"),
+    element("span", `${percent(voter.share)} of the ${whole}`, "figure"),
     element("span", `similarity ${voter.similarity.toFixed(3)}`, "figure"),
   );
   const words = voter.features.map((feature) => feature.name).join(", ");
@@ -54,15 +58,23 @@ function voterItem(voter) {
   return item;
 }
 
-function moreVoters(voters) {
+function moreVoters(voters, whole) {
   const details = element("details", undefined, "more");
   const list = element("ul");
-  list.append(...voters.map(voterItem));
+  list.append(...voters.map((voter) => voterItem(voter, whole)));
   details.append(element("summary", `${voters.length} more`), list);
   return details;
 }
 
+// What the model of a label adds to the vote: only ranked models have one.
+function modelLine(explained) {
+  const parts = explained.features.map((feature) => `${feature.name} ${signed(feature.contribution)}`);
+  return `the label’s model: bias ${[signed(explained.bias), ...parts].join(", ")}`;
+}
+
 function labelItem(explained, open) {
+  const isRanked = explained.model !== undefined;
+  const whole = isRanked ? "vote" : "score";
   const item = element("li");
   const details = element("details");
   details.open = open;
@@ -77,11 +89,14 @@ function labelItem(explained, open) {
     element("span", percent(explained.probability), "figure"),
   );
   const voters = element("ul");
-  voters.append(...explained.voters.slice(0, FIRST_VOTERS).map(voterItem));
-  const caption = `${counted(explained.voters.length, "row")} voted, score ${explained.score.toFixed(3)}`;
-  details.append(summary, element("p", caption, "quiet"), voters);
+  voters.append(...explained.voters.slice(0, FIRST_VOTERS).map((voter) => voterItem(voter, whole)));
+  let caption = `${counted(explained.voters.length, "row")} voted, score ${explained.score.toFixed(3)}`;
+  if (isRanked) caption += ` = vote ${signed(explained.vote)}, model ${signed(explained.model)}`;
+  details.append(summary, element("p", caption, "quiet"));
+  if (isRanked) details.append(element("p", modelLine(explained), "quiet"));
+  details.append(voters);
   const rest = explained.voters.slice(FIRST_VOTERS);
-  if (rest.length) details.append(moreVoters(rest));
+  if (rest.length) details.append(moreVoters(rest, whole));
   item.append(details);
   return item;
 }

@@ -66,6 +66,28 @@ class Progress:
             sys.stderr.flush()
 
 
+class StageProgress(contextlib.AbstractContextManager["StageProgress"]):
+    """Shows the progress of work in stages; the line is removed at the end, also by an error."""
+
+    def __init__(self) -> None:
+        self._stage = ""
+        self._bar: Progress | None = None
+
+    def show(self, stage: str, done: int, total: int) -> None:
+        """Show how much of a stage is done."""
+        if stage != self._stage or self._bar is None:
+            self._close()
+            self._stage, self._bar = stage, Progress(total, stage)
+        self._bar.show(done)
+
+    def __exit__(self, *error: object) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
 def note(text: str) -> None:
     """Print a note on stderr, if it is a terminal."""
     if sys.stderr.isatty():

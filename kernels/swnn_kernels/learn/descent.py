@@ -1,0 +1,196 @@
+"""Dual coordinate descent: a linear model for one label, on top of a fixed offset.
+
+For the pairs (row, sign y, offset o, cost c) of a label it finds the minimum of
+``|w|**2 / 2 + b**2 / 2 + sum of c * max(0, 1 - y * (w.u + b * f + o))**2``, where u is the row's
+unit values and f its bias feature. With D = 1 / (2c) and a dual variable a >= 0 for each pair:
+``G = y * (w.u + b * f + o) - 1 + D * a`` and ``a <- max(0, a - G / (|u|**2 + f**2 + D))``.
+A label depends on nothing but its own pairs and seed: any number of threads gives the same.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from swnn_kernels._numba import inline, kernel
+
+SQUARES_SCALE = 2.0**32
+"""Squared weights are added up as integers of this scale: in any order, the same sum."""
+MISSED = 2
+"""Sign of a positive pair whose label was no candidate of its row."""
+
+
+class Rows(NamedTuple):
+    """Training rows of unit length."""
+
+    indptr: np.ndarray  # int64, (n_rows + 1,)
+    features: np.ndarray  # int32, (nnz,)
+    values: np.ndarray  # float32, (nnz,): quantised values / 2**23, exact
+    norms: np.ndarray  # float64, (n_rows,): squared length
+
+
+class Pairs(NamedTuple):
+    """(row, label) pairs, by label and in each label by row."""
+
+    indptr: np.ndarray  # int64, (n_labels + 1,)
+    rows: np.ndarray  # int32
+    offsets: np.ndarray  # float32
+    signs: np.ndarray  # int8: 1, -1 or MISSED
+
+
+class Problem(NamedTuple):
+    """What is minimised, and when to stop."""
+
+    costs: np.ndarray  # float64, (n_labels,): C of each label
+    missed: float  # cost of a positive that was no candidate, relative to C
+    missed_bias: float  # its bias feature; 1 for all others
+    tolerance: float  # largest projected gradient at the end
+    passes: int  # at most
+    seed: int
+    dropped: float  # weights up to this magnitude are not kept
+
+
+class Buffers(NamedTuple):
+    """Memory of one thread; between labels ``weights`` holds zeros."""
+
+    weights: np.ndarray  # float64, (n_features,)
+    duals: np.ndarray  # float64, pairs of the largest label
+    order: np.ndarray  # int64, the same
+    squares: np.ndarray  # int64, (n_features,): sums of squared weights over all labels
+
+
+class Models(NamedTuple):
+    """The models found: ``sizes[l]`` weights for each label, one label after the other."""
+
+    features: np.ndarray  # int32, room for n_features at least
+    weights: np.ndarray  # float32, the same
+    sizes: np.ndarray  # int64, (n_labels,): -1 for a label without a positive pair
+    biases: np.ndarray  # float64, (n_labels,)
+
+
+@inline
+def _next_random(state):  # type: ignore[no-untyped-def]
+    state ^= state << np.uint64(13)
+    state ^= state >> np.uint64(7)
+    return state ^ (state << np.uint64(17))
+
+
+@inline
+def _first_state(seed, label):  # type: ignore[no-untyped-def]
+    """Start of a label's random numbers: splitmix64 of seed and label, never 0."""
+    state = np.uint64(seed) * np.uint64(0xD1B54A32D192ED03) + np.uint64(label + 1)
+    state *= np.uint64(0x9E3779B97F4A7C15)
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (state ^ (state >> np.uint64(31))) | np.uint64(1)
+
+
+@inline
+def _shuffle(order, size, state):  # type: ignore[no-untyped-def]
+    for i in range(size - 1):
+        state = _next_random(state)
+        j = i + np.int64((state >> np.uint64(33)) % np.uint64(size - i))
+        order[i], order[j] = order[j], order[i]
+    return state
+
+
+@inline
+def _margin(rows, row, weights):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for p in range(rows.indptr[row], rows.indptr[row + 1]):
+        total += weights[rows.features[p]] * rows.values[p]
+    return total
+
+
+@inline
+def _step(rows, pairs, p, dual, bias, weights, extra):  # type: ignore[no-untyped-def]
+    """Update one dual variable; the new dual, the new bias and the projected gradient."""
+    diagonal, bias_feature = extra
+    row = pairs.rows[p]
+    sign = 1.0 if pairs.signs[p] > 0 else -1.0
+    score = _margin(rows, row, weights) + bias * bias_feature + pairs.offsets[p]
+    gradient = sign * score - 1.0 + diagonal * dual
+    if dual == 0.0 and gradient >= 0.0:
+        return dual, bias, 0.0
+    reach = rows.norms[row] + bias_feature * bias_feature + diagonal
+    updated = max(0.0, dual - gradient / reach)
+    change = (updated - dual) * sign
+    for f in range(rows.indptr[row], rows.indptr[row + 1]):
+        weights[rows.features[f]] += change * rows.values[f]
+    return updated, bias + change * bias_feature, abs(gradient)
+
+
+@inline
+def _solve(rows, pairs, label, problem, buffers):  # type: ignore[no-untyped-def]
+    """Descend for one label, into ``buffers.weights``; the bias."""
+    first = pairs.indptr[label]
+    size = pairs.indptr[label + 1] - first
+    diagonal = 0.5 / problem.costs[label]
+    usual, missed = (diagonal, 1.0), (diagonal / problem.missed, problem.missed_bias)
+    for i in range(size):
+        buffers.duals[i] = 0.0
+        buffers.order[i] = i
+    bias, state = 0.0, _first_state(problem.seed, label)
+    for _ in range(problem.passes):
+        state = _shuffle(buffers.order, size, state)
+        largest = 0.0
+        for at in range(size):
+            i = buffers.order[at]
+            extra = missed if pairs.signs[first + i] == MISSED else usual
+            buffers.duals[i], bias, gradient = _step(
+                rows, pairs, first + i, buffers.duals[i], bias, buffers.weights, extra
+            )
+            largest = max(largest, gradient)
+        if largest < problem.tolerance:
+            break
+    return bias
+
+
+@inline
+def _take_weights(rows, pairs, label, dropped, buffers, models, kept):  # type: ignore[no-untyped-def]
+    """Move the weights out of the buffer, which is left all zeros; the number kept so far."""
+    first, last = pairs.indptr[label], pairs.indptr[label + 1]
+    for p in range(first, last):
+        if buffers.duals[p - first] == 0.0:
+            continue
+        row = pairs.rows[p]
+        for f in range(rows.indptr[row], rows.indptr[row + 1]):
+            feature = rows.features[f]
+            weight = buffers.weights[feature]
+            buffers.weights[feature] = 0.0
+            buffers.squares[feature] += np.int64(np.rint(weight * weight * SQUARES_SCALE))
+            if abs(weight) > dropped:
+                models.features[kept] = feature
+                models.weights[kept] = weight
+                kept += 1
+    return kept
+
+
+@inline
+def _any_right(pairs, label):  # type: ignore[no-untyped-def]
+    right = False
+    for p in range(pairs.indptr[label], pairs.indptr[label + 1]):
+        right |= pairs.signs[p] > 0
+    return right
+
+
+@kernel
+def descend(rows, pairs, problem, buffers, models, first, last):  # type: ignore[no-untyped-def]
+    """Train labels from ``first`` on, to ``last`` or while there is room for a model.
+
+    Returns the first label not trained and the number of weights kept. A label's features come in
+    the order in which they were met.
+    """
+    kept = np.int64(0)
+    for label in range(first, last):
+        if models.features.size - kept < buffers.weights.size:
+            return label, kept
+        models.sizes[label] = -1
+        models.biases[label] = 0.0
+        if _any_right(pairs, label):
+            before = kept
+            models.biases[label] = _solve(rows, pairs, label, problem, buffers)
+            kept = _take_weights(rows, pairs, label, problem.dropped, buffers, models, kept)
+            models.sizes[label] = kept - before
+    return last, kept

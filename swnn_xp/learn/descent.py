@@ -1,0 +1,182 @@
+"""The ranker: for each label a linear model of what the vote score leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swnn_kernels.learn import descent as kernels
+from swnn_kernels.learn.pairs import Block, count_pairs, place_pairs
+from swnn_xp.learn.candidates import Candidates
+from swnn_xp.rows.fixed_point import QUANTISED_SCALE
+from swnn_xp.rows.records import LabelRows, QuantisedRows
+from swnn_xp.rows.slicing import pointers_of_sizes
+
+_ROOM = 1 << 20  # weights that a thread collects before they are copied
+_CHUNK = 250_000  # pairs that a thread takes at a time
+Done = Callable[[int, int], None]
+
+
+class LabelModels(NamedTuple):
+    """Float models, labels one after the other; features ascend in a label."""
+
+    indptr: NDArray[np.int64]  # (n_labels + 1,)
+    features: NDArray[np.int32]
+    weights: NDArray[np.float32]
+    biases: NDArray[np.float64]  # (n_labels,)
+    modelled: NDArray[np.uint8]  # (n_labels,)
+    squares: NDArray[np.int64]  # (n_features,): of all weights, also of those dropped
+
+
+def prepare_rows(rows: QuantisedRows) -> kernels.Rows:
+    """Rows as the descent takes them.
+
+    Examples
+    --------
+    >>> rows = QuantisedRows(np.asarray([0, 1]), np.asarray([0], np.int32), np.asarray([2**23]), 1)
+    >>> prepare_rows(rows).norms.tolist()
+    [1.0]
+    """
+    values = (rows.quantised / QUANTISED_SCALE).astype(np.float32)  # 24 bits hold it exactly
+    running = np.concatenate([[0], np.cumsum(rows.quantised.astype(np.int64) ** 2)])
+    norms = (running[rows.indptr[1:]] - running[rows.indptr[:-1]]) / QUANTISED_SCALE**2
+    return kernels.Rows(rows.indptr, rows.indices, values, norms)
+
+
+def group_pairs(
+    blocks: list[Candidates],
+    truth: LabelRows,
+    offsets: Callable[[NDArray[np.uint16]], NDArray[np.float32]],
+    missed_offset: float | None,
+) -> kernels.Pairs:
+    """Sort (row, candidate) pairs by label.
+
+    Parameters
+    ----------
+    blocks : list of Candidates
+        Candidates of successive runs of rows.
+    truth : LabelRows
+    offsets : callable
+        Gives the offset of each candidate of a block from its bins.
+    missed_offset : float or None
+        Offset of the positives that are no candidates; None leaves them out.
+    """
+    missed = missed_offset is not None
+    firsts = np.cumsum([0] + [block.labels.shape[0] for block in blocks])
+    ready = [
+        Block(int(first), block.labels, block.right, *truth[:2])
+        for first, block in zip(firsts, blocks, strict=False)
+    ]
+    counts = np.zeros(truth.n_labels, np.int64)
+    for one in ready:
+        count_pairs(one, missed, counts)
+    indptr = pointers_of_sizes(counts)
+    pairs = kernels.Pairs(
+        indptr,
+        np.empty(indptr[-1], np.int32),
+        np.empty(indptr[-1], np.float32),
+        np.empty(indptr[-1], np.int8),
+    )
+    ends = indptr[:-1].copy()
+    for one, block in zip(ready, blocks, strict=True):
+        offset = float(missed_offset or 0.0)
+        place_pairs(one, offsets(block.bins), missed, offset, ends, pairs)
+    return pairs
+
+
+def train_labels(
+    rows: QuantisedRows,
+    pairs: kernels.Pairs,
+    problem: kernels.Problem,
+    n_jobs: int = 1,
+    done: Done | None = None,
+) -> LabelModels:
+    """Train all labels, on several threads; the result does not depend on their number.
+
+    Parameters
+    ----------
+    rows : QuantisedRows
+        Training rows, not scaled by feature weights.
+    pairs : Pairs
+    problem : Problem
+    n_jobs : int
+        Number of threads.
+    done : callable, optional
+        Called with (pairs trained, pairs in all). If it raises, training ends.
+
+    Examples
+    --------
+    >>> rows = QuantisedRows(np.arange(3), np.asarray([0, 1], np.int32), np.asarray([2**23] * 2), 2)
+    >>> pairs = kernels.Pairs(np.asarray([0, 2]), np.asarray([0, 1], np.int32),
+    ...                       np.zeros(2, np.float32), np.asarray([1, -1], np.int8))
+    >>> problem = kernels.Problem(np.asarray([1.0]), 1.0, 1.0, 1e-9, 1000, 0, 0.0)
+    >>> train_labels(rows, pairs, problem).weights.round(2).astype(str).tolist()
+    ['0.67', '-0.67']
+    """
+    n_labels = pairs.indptr.size - 1
+    prepared, chunks = prepare_rows(rows), _chunks(pairs.indptr)
+    shared = rows.n_features, np.zeros(n_labels, np.int64), np.zeros(n_labels)
+    squares = np.zeros(rows.n_features, np.int64)
+    parts = [(np.empty(0, np.int32), np.empty(0, np.float32))]
+    with ThreadPoolExecutor(n_jobs) as pool:
+        trained = pool.map(lambda c: _train_chunk(prepared, pairs, problem, c, shared), chunks)
+        for (_, last), (features, weights, part_squares) in zip(chunks, trained, strict=True):
+            parts.append((features, weights))
+            squares += part_squares
+            if done is not None:
+                done(int(pairs.indptr[last]), int(pairs.indptr[-1]))
+    features, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return _assemble(features, weights, shared[1], shared[2], squares)
+
+
+def _assemble(
+    features: NDArray[np.int32],
+    weights: NDArray[np.float32],
+    sizes: NDArray[np.int64],
+    biases: NDArray[np.float64],
+    squares: NDArray[np.int64],
+) -> LabelModels:
+    """Put the features of each label in ascending order."""
+    kept = np.maximum(sizes, 0)
+    order = np.lexsort((features, np.repeat(np.arange(sizes.size), kept)))
+    modelled = (sizes >= 0).astype(np.uint8)
+    indptr = pointers_of_sizes(kept)
+    return LabelModels(indptr, features[order], weights[order], biases, modelled, squares)
+
+
+def _chunks(indptr: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Runs of labels with about ``_CHUNK`` pairs: the same whatever the number of threads."""
+    n_labels = indptr.size - 1
+    marks = np.searchsorted(indptr, np.arange(_CHUNK, indptr[-1] + _CHUNK, _CHUNK))
+    bounds = np.unique(np.concatenate([[0], np.minimum(marks, n_labels), [n_labels]]))
+    return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+
+
+def _train_chunk(
+    rows: kernels.Rows,
+    pairs: kernels.Pairs,
+    problem: kernels.Problem,
+    chunk: tuple[int, int],
+    shared: tuple[int, NDArray[np.int64], NDArray[np.float64]],
+) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
+    """Train a run of labels; sizes and biases go to the shared arrays, the rest is returned."""
+    n_features, sizes, biases = shared
+    most = int(np.diff(pairs.indptr[chunk[0] : chunk[1] + 1]).max(initial=0))
+    buffers = kernels.Buffers(
+        weights=np.zeros(n_features),
+        duals=np.empty(most),
+        order=np.empty(most, np.int64),
+        squares=np.zeros(n_features, np.int64),
+    )
+    room = 2 * n_features + _ROOM
+    models = kernels.Models(np.empty(room, np.int32), np.empty(room, np.float32), sizes, biases)
+    parts, label = [], chunk[0]
+    while label < chunk[1]:
+        label, kept = kernels.descend(rows, pairs, problem, buffers, models, label, chunk[1])
+        parts.append((models.features[:kept].copy(), models.weights[:kept].copy()))
+    features, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return features, weights, buffers.squares

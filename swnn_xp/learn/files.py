@@ -1,0 +1,60 @@
+"""What was learned as arrays and JSON, and back; what comes back is not trusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from swnn_kernels.learn.candidates import Selection
+from swnn_kernels.learn.rank import Ranker
+from swnn_xp.learn.records import Learned
+from swnn_xp.learn.settings import Rule
+from swnn_xp.model.files import Extra, SavedModel
+from swnn_xp.store import StoreError
+
+_ARRAYS = Ranker._fields[:-1]
+_LARGEST = 2**31
+
+
+def stored_learned(learned: Learned) -> Extra:
+    """Arrays and numbers to store."""
+    arrays = {name: getattr(learned.ranker, name) for name in _ARRAYS}
+    meta = {
+        "shift": learned.ranker.shift,
+        "cuts": list(learned.selection.cuts),
+        "n_candidates": learned.selection.n_candidates,
+        "alpha": learned.selection.alpha,
+        "beta": learned.beta,
+        "recall": learned.recall,
+        "rule": learned.rule._asdict(),
+    }
+    return Extra(arrays, meta)
+
+
+def learned_from(saved: SavedModel, n_features: int) -> Learned:
+    """What a folder holds; StoreError if it can't be that. Arrays are checked before first use."""
+    arrays, meta = saved.extra
+    try:
+        own = {name: arrays[name] for name in _ARRAYS}
+        ranker = Ranker(**own, shift=_count(meta["shift"]))
+        cuts = tuple(_count(cut) for cut in meta["cuts"])
+        if not cuts or any(a >= b for a, b in zip((0, *cuts), cuts, strict=False)):
+            raise ValueError(f"cuts {cuts} must ascend from 1")
+        n_candidates = _count(meta["n_candidates"])
+        selection = Selection(cuts, max(1, n_candidates), _number(meta["alpha"]))
+        rule = Rule(**{name: _number(value) for name, value in meta["rule"].items()})
+        beta, recall = _number(meta["beta"]), _number(meta["recall"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StoreError(saved.path, f"manifest.json lacks or garbles {error}") from error
+    return Learned(ranker, selection, beta, n_features, recall, rule, saved.params)
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < _LARGEST:
+        raise ValueError(f"{value!r} is not a count")
+    return value
+
+
+def _number(value: Any) -> float:
+    if type(value) not in (int, float) or not 0 <= value < float("inf"):
+        raise ValueError(f"{value!r} is not a number of at least 0")
+    return float(value)

@@ -1,0 +1,35 @@
+"""Real-time answers of a ranked model, one row at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from swnn_kernels.learn.rank import CandidateRanker
+from swnn_kernels.vote.labels import Labels
+from swnn_xp.backends.numba_ import KernelLabels
+from swnn_xp.model.model import Model
+from swnn_xp.model.session import Session
+from swnn_xp.results import Ranking
+
+
+class RankingSession(Session):
+    """A `Session` whose labels are ranked; neighbours are those of the scaled rows."""
+
+    def predict_one(self, indices: Any, values: Any, k: int = 5) -> Ranking:
+        """Rank labels for one row; arguments and result are those of `Session.predict_one`."""
+        self._follow()
+        found = self._positions_one(indices, values)
+        return Ranking(*self._ranker.rank_one(indices, values, tuple(found), k))
+
+    def _open(self, model: Model) -> None:
+        placed = model.placed_labels
+        if isinstance(placed, KernelLabels):
+            labels: Labels = placed.prepared
+            learned = model.learned
+            ranker = CandidateRanker(
+                labels, learned.checked_ranker, learned.selection, model.n_features
+            )
+            super()._open(model)
+            self._ranker = ranker
+        else:
+            super()._open(model)  # says which backend it needs

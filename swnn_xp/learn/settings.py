@@ -1,0 +1,124 @@
+"""What a user can set of the training, and the rule for what is left to the data."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Auto = Literal["auto"]
+Number = TypeVar("Number", int, float)
+
+_LOW_RECALL, _HIGH_RECALL = 0.7, 0.8  # of the first 50 candidates
+_USUAL_ROWS = 50  # a label with this many rows gets the plain C
+_LARGEST_FACTOR = 2.0  # the C of a label differs from the plain one by at most this factor
+_NEIGHBOURS, _MORE_NEIGHBOURS = 75, 100
+_CANDIDATES, _MORE_CANDIDATES = 100, 200
+
+
+class Rule(NamedTuple):
+    """What the descent uses."""
+
+    C: float
+    vote_weight: float
+    missed: float  # cost of a positive that was no candidate, relative to C; 0 leaves it out
+
+
+class TrainingSettings(NamedTuple):
+    """Settings of `train`; the defaults were chosen by hold-out on training rows of six sets."""
+
+    n_neighbors: int | Auto = "auto"
+    alpha: float = 1.0
+    beta: float = 1.0
+    n_candidates: int | Auto = "auto"
+    C: float | Auto = "auto"
+    vote_weight: float | Auto = "auto"
+    missed: float | Auto = "auto"
+    random_state: int = 0
+    n_jobs: int = 1
+    memory_budget: int = 10**9
+    tolerance: float = 0.2
+    passes: int = 20
+    dropped: float = 0.05
+    C_power: float = 0.25  # C of a label falls with this power of its rows; 0: the same for all
+    weight_rows: int = 125_000  # most rows that feature weights are learned from
+    weight_neighbors: int = _NEIGHBOURS  # that vote while they are learned
+    vote_pairs: int = 1_000_000  # pairs that the vote score is fitted on, about
+
+    @property
+    def cuts(self) -> tuple[int, ...]:
+        """How many neighbours vote at each cut.
+
+        Examples
+        --------
+        >>> TrainingSettings().cuts
+        (5, 25, 75)
+        """
+        last = _chosen(self.n_neighbors, _NEIGHBOURS)
+        return (*(cut for cut in (5, 25) if cut < last), last)
+
+    def for_weights(self) -> TrainingSettings:
+        """Settings of the first round, which learns feature weights: plain and quick.
+
+        They do not depend on what is tuned, so that one first round serves all settings.
+        """
+        return self._replace(
+            n_neighbors=self.weight_neighbors,
+            n_candidates=min(_chosen(self.n_candidates, 50), 50),
+            C=0.3,
+            vote_weight=0.6,
+            missed=0.0,
+            C_power=0.0,
+        )
+
+    def with_sizes(self, recall: float) -> TrainingSettings:
+        """Choose neighbours and candidates by the recall of the first round, if they are not set.
+
+        Where few of a row's labels are among its first candidates, more are worth their time.
+
+        Examples
+        --------
+        >>> [TrainingSettings().with_sizes(recall).n_candidates for recall in (0.9, 0.5)]
+        [100, 200]
+        """
+        low = recall < _LOW_RECALL
+        neighbours = _chosen(self.n_neighbors, _MORE_NEIGHBOURS if low else _NEIGHBOURS)
+        candidates = _chosen(self.n_candidates, _MORE_CANDIDATES if low else _CANDIDATES)
+        return self._replace(n_neighbors=neighbours, n_candidates=candidates)
+
+    def rule(self, recall: float) -> Rule:
+        """Choose what was not set.
+
+        Where nearly all labels of a row are among its candidates, labels are consistent: models
+        may fit closer, lean less on the vote, and learn from the few positives that were missed.
+        Where many are missed they are as good as random, and learning from them does harm.
+
+        Examples
+        --------
+        >>> TrainingSettings().rule(0.5)
+        Rule(C=0.2, vote_weight=0.65, missed=0.0)
+        """
+        trust = (recall - _LOW_RECALL) / (_HIGH_RECALL - _LOW_RECALL)
+        trust = min(1.0, max(0.0, trust))
+        return Rule(
+            C=_chosen(self.C, 0.2 + 0.2 * trust),
+            vote_weight=_chosen(self.vote_weight, 0.65 - 0.15 * trust),
+            missed=_chosen(self.missed, trust),
+        )
+
+
+def _chosen(value: Number | Auto, otherwise: Number) -> Number:
+    return otherwise if value == "auto" else value
+
+
+def label_costs(C: float, n_rows: NDArray[np.int64], power: float = 0.25) -> NDArray[np.float64]:
+    """C of each label: larger for rare labels, by a power of their number of rows.
+
+    Examples
+    --------
+    >>> label_costs(0.4, np.asarray([1, 50, 800, 10**6])).round(3).tolist()
+    [0.8, 0.4, 0.2, 0.2]
+    """
+    factors = (np.maximum(n_rows, 1) / _USUAL_ROWS) ** -power
+    return C * np.clip(factors, 1 / _LARGEST_FACTOR, _LARGEST_FACTOR)

@@ -1,0 +1,250 @@
+"""The whole recipe: from rows and labels to feature weights and a ranker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swnn_kernels.learn.candidates import Selection
+from swnn_kernels.learn.descent import Problem
+from swnn_kernels.learn.rank import SCORE_BITS
+from swnn_kernels.learn.vote_score import look_up
+from swnn_kernels.vote.labels import Labels
+from swnn_xp.learn.candidates import Candidates, Voters, copy_numbers, leave_one_out
+from swnn_xp.learn.descent import LabelModels, group_pairs, train_labels
+from swnn_xp.learn.feature_weights import feature_weights
+from swnn_xp.learn.quantised_models import quantise_models
+from swnn_xp.learn.records import Learned
+from swnn_xp.learn.settings import TrainingSettings, label_costs
+from swnn_xp.learn.vote_score import VoteScore, fit_vote_score
+from swnn_xp.results import Neighbours
+from swnn_xp.rows.quantise import quantise_rows
+from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows
+from swnn_xp.rows.slicing import slice_rows, take_rows
+
+Progress = Callable[[str, int, int], None]
+"""Called with the stage, how much of it is done, and how much there is. If it raises, training
+ends and leaves nothing behind."""
+Search = Callable[[QuantisedRows, int, float], Neighbours]
+"""Finds neighbours of queries, given their number and beta; all on the host."""
+Indexer = Callable[[QuantisedRows], Search]
+"""Indexes rows for search, on whatever backend."""
+_LARGEST_BLOCK = 16_384
+_FIRST_CANDIDATES = 50  # whose recall is taken, however many there are
+_FEW_ROWS = 25_000  # up to here, feature weights are learned from all rows
+_CANDIDATE_BYTES = 13, 10  # temporaries of a candidate, and of each of its cuts
+_NEIGHBOUR_BYTES = 16
+
+
+class Training(NamedTuple):
+    """The rows, as the ranker and as the search see them."""
+
+    plain: QuantisedRows
+    """Not scaled by feature weights: what the label models learn from."""
+    scaled: QuantisedRows
+    labels: LabelRows
+
+
+def learn_feature_weights(
+    rows: ValueRows, labels: LabelRows, settings: TrainingSettings, index: Indexer, tell: Progress
+) -> tuple[NDArray[np.float64], float]:
+    """Feature weights, learned from a part of the rows, and the candidates' recall there."""
+    part = part_of_rows(labels.n_rows, settings)
+    some = rows if part is None else take_rows(rows, part)
+    plain = quantise_rows(some)
+    training = Training(plain, plain, labels if part is None else take_rows(labels, part))
+
+    def tell_first(stage: str, done: int, total: int) -> None:
+        tell(f"feature weights: {stage}", done, total)
+
+    settings = settings.for_weights()
+    blocks = find_blocks(training, index(plain), settings, tell_first)
+    judged = judge(training, blocks, settings, tell_first)
+    models = _label_models(training, judged, settings, tell_first)
+    return feature_weights(models.squares, plain.indices), judged.recall
+
+
+def part_of_rows(n_rows: int, settings: TrainingSettings) -> NDArray[np.int64] | None:
+    """Rows to learn feature weights from, ascending; None for all of them."""
+    wanted = min(max(n_rows // 2, _FEW_ROWS), settings.weight_rows)
+    if wanted >= n_rows:
+        return None
+    chosen = np.random.default_rng(settings.random_state).choice(n_rows, wanted, replace=False)
+    return np.sort(chosen)
+
+
+def train(
+    training: Training, search: Search, settings: TrainingSettings, tell: Progress
+) -> Learned:
+    """Learn vote score and label models.
+
+    Parameters
+    ----------
+    training : Training
+    search : callable
+        Searches an index over the scaled rows.
+    settings : TrainingSettings
+        With their sizes chosen: see `TrainingSettings.with_sizes`.
+    tell : callable
+        Shows progress.
+    """
+    judged = judge(training, find_blocks(training, search, settings, tell), settings, tell)
+    return train_judged(training, judged, settings, tell)
+
+
+class Judged(NamedTuple):
+    """Candidates of all rows, and what can be said of them before any label has a model."""
+
+    blocks: list[Candidates]
+    score: VoteScore
+    recall: float
+
+
+def judge(
+    training: Training, blocks: list[Candidates], settings: TrainingSettings, tell: Progress
+) -> Judged:
+    """Fit the vote score to candidates, and count how many labels are among them."""
+    tell("vote score", 0, 1)
+    score = fit_vote_score(*_sample(blocks, settings))
+    return Judged(blocks, score, candidate_recall(blocks, training.labels))
+
+
+def train_judged(
+    training: Training,
+    judged: Judged,
+    settings: TrainingSettings,
+    tell: Progress,
+    *,
+    keep: bool = False,
+) -> Learned:
+    """Learn label models; the candidates are thrown away on the way unless they are to be kept."""
+    models = _label_models(training, judged, settings, tell, keep)
+    rule = settings.rule(judged.recall)
+    tables = np.stack([judged.score.tables(weight) for weight in (1.0, rule.vote_weight)])
+    return Learned(
+        quantise_models(models, tables),
+        _selection(settings, training.labels.n_labels),
+        settings.beta,
+        training.plain.n_features,
+        judged.recall,
+        rule,
+    )
+
+
+def _label_models(
+    training: Training,
+    judged: Judged,
+    settings: TrainingSettings,
+    tell: Progress,
+    keep: bool = False,
+) -> LabelModels:
+    labels, rule = training.labels, settings.rule(judged.recall)
+    table = judged.score.tables(rule.vote_weight)
+    missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if rule.missed > 0 else None
+    pairs = group_pairs(judged.blocks, labels, lambda bins: _offsets(bins, table), missed)
+    if not keep:
+        judged.blocks.clear()  # the pairs hold all that is needed
+    n_rows = np.bincount(labels.indices, minlength=labels.n_labels)
+    problem = Problem(
+        costs=label_costs(rule.C, n_rows, settings.C_power),
+        missed=max(rule.missed, 1e-9),
+        missed_bias=1.0,
+        tolerance=settings.tolerance,
+        passes=settings.passes,
+        seed=settings.random_state,
+        dropped=settings.dropped,
+    )
+    return train_labels(
+        training.plain,
+        pairs,
+        problem,
+        settings.n_jobs,
+        lambda done, total: tell("label models", done, total),
+    )
+
+
+def find_blocks(
+    training: Training, search: Search, settings: TrainingSettings, tell: Progress
+) -> list[Candidates]:
+    """Leave-one-out candidates of all rows, a block at a time."""
+    return to_candidates(training, find_neighbours(training, search, settings, tell), settings)
+
+
+def find_neighbours(
+    training: Training, search: Search, settings: TrainingSettings, tell: Progress
+) -> Iterator[Neighbours]:
+    """Neighbours of all rows, a block at a time: one more than vote, for each finds itself."""
+    scaled, selection = training.scaled, _selection(settings, training.labels.n_labels)
+    size = _block_size(selection, settings)
+    for first in range(0, scaled.n_rows, size):
+        last = min(first + size, scaled.n_rows)
+        yield search(slice_rows(scaled, first, last), selection.cuts[-1] + 1, settings.beta)
+        tell("neighbours", last, scaled.n_rows)
+
+
+def to_candidates(
+    training: Training, found: Iterable[Neighbours], settings: TrainingSettings
+) -> list[Candidates]:
+    """Leave-one-out candidates from the neighbours of successive blocks of rows.
+
+    Of neighbours that were found for a larger S only the first ones are taken.
+    """
+    labels, blocks, first = training.labels, [], 0
+    prepared = Labels.prepare(labels.indptr, labels.indices)
+    voters = Voters(prepared, copy_numbers(training.plain, labels))
+    selection = _selection(settings, labels.n_labels)
+    most = selection.cuts[-1] + 1
+    for ids, sims in found:
+        nearest = Neighbours(ids[:, :most], sims[:, :most])
+        blocks.append(leave_one_out(nearest, voters, first, selection))
+        first += ids.shape[0]
+    return blocks
+
+
+def candidate_recall(blocks: list[Candidates], labels: LabelRows) -> float:
+    """Share of the rows' labels that are among the first 50 candidates, of those that could be.
+
+    A label of a single row is never a candidate of that row.
+    """
+    n_rows = np.bincount(labels.indices, minlength=labels.n_labels)
+    possible = int((n_rows[labels.indices] > 1).sum())
+    return sum(int(block.right[:, :_FIRST_CANDIDATES].sum()) for block in blocks) / max(1, possible)
+
+
+def _selection(settings: TrainingSettings, n_labels: int) -> Selection:
+    wanted = settings.n_candidates
+    if wanted == "auto":
+        raise ValueError("the number of candidates is not chosen yet")
+    return Selection(settings.cuts, max(1, min(wanted, n_labels)), settings.alpha)
+
+
+def _offsets(bins: NDArray[np.uint16], table: NDArray[np.int64]) -> NDArray[np.float32]:
+    scores = np.empty(bins.shape[0] * bins.shape[1], np.int64)
+    look_up(bins.reshape(-1, bins.shape[2]), table, scores)
+    return (scores * 2.0**-SCORE_BITS).astype(np.float32).reshape(bins.shape[:2])
+
+
+def _sample(
+    blocks: list[Candidates], settings: TrainingSettings
+) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+    """Bins and rightness of about ``settings.vote_pairs`` candidates at most."""
+    n_pairs = sum(block.labels.size for block in blocks)
+    share = min(1.0, settings.vote_pairs / max(1, n_pairs))
+    rng = np.random.default_rng(settings.random_state)
+    bins, right = [np.empty((0, len(settings.cuts)), np.uint16)], [np.empty(0, np.uint8)]
+    for block in blocks:
+        kept = (block.labels >= 0) & (rng.random(block.labels.shape) < share)
+        bins.append(block.bins[kept])
+        right.append(block.right[kept])
+    return np.concatenate(bins), np.concatenate(right)
+
+
+def _block_size(selection: Selection, settings: TrainingSettings) -> int:
+    """Rows whose neighbours and candidates take half of the memory budget."""
+    base, of_cut = _CANDIDATE_BYTES
+    of_row = _NEIGHBOUR_BYTES * (selection.cuts[-1] + 1)
+    of_row += (base + of_cut * len(selection.cuts)) * selection.n_candidates
+    return int(np.clip(settings.memory_budget // (2 * of_row), 1, _LARGEST_BLOCK))

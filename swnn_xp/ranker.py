@@ -1,0 +1,350 @@
+"""`SWNNRanker`: neighbours find the labels that can matter, linear models rank them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from array_api_compat import array_namespace
+
+from swnn_xp._checks import check_count, check_exponent, check_flag, check_positive, check_seed
+from swnn_xp._neighbour_estimator import NeighbourEstimator, all_names, check_training_rows
+from swnn_xp._progress import StageProgress
+from swnn_xp.backends import Settings, resolve
+from swnn_xp.learn.explain import RankedExplanation, explain_ranking, probability
+from swnn_xp.learn.files import learned_from, stored_learned
+from swnn_xp.learn.prepare import Machine, prepare
+from swnn_xp.learn.ranking import rank_found
+from swnn_xp.learn.records import Learned
+from swnn_xp.learn.settings import Auto, TrainingSettings
+from swnn_xp.learn.train import train
+from swnn_xp.metrics import precision_at_k
+from swnn_xp.model.files import Extra, SavedModel
+from swnn_xp.model.model import Model
+from swnn_xp.model.names import label_id
+from swnn_xp.results import Ranking
+from swnn_xp.rows.canonical import canonical_rows, label_rows
+from swnn_xp.rows.input_kind import host_matrix
+
+if TYPE_CHECKING:
+    from swnn_xp.learn.session import RankingSession
+
+GIGABYTE = 10**9
+_LEARNED_PARAMS = (
+    "n_neighbors", "alpha", "beta", "n_candidates", "C", "vote_weight", "feature_weights",
+    "random_state",
+)  # fmt: skip
+
+
+class SWNNRanker(NeighbourEstimator):
+    """Multi-label classifier that ranks the labels of Sparse Weighted Nearest Neighbours.
+
+    The most similar training rows, compared by learned feature weights, vote for candidate labels.
+    For each label a linear model, trained in seconds on the rows that had it as a candidate,
+    corrects the vote.
+
+    Parameters
+    ----------
+    n_neighbors : int or "auto", default "auto"
+        How many neighbours vote: 75, or 100 where few of a row's labels are candidates.
+    alpha : float, default 1.0
+        Exponent of a vote's weight.
+    beta : float, default 1.0
+        Exponent of the Jaccard index.
+    n_candidates : int or "auto", default "auto"
+        How many labels of a row are ranked: 100, or 200 where few of its labels are candidates.
+    C : float or "auto", default "auto"
+        How closely label models fit: 0.2 to 0.4, larger where nearly all labels are candidates.
+    vote_weight : float or "auto", default "auto"
+        Weight of the vote beside a label model: 0.5 to 0.65, smaller where nearly all labels are
+        candidates.
+    feature_weights : bool, default True
+        Learn feature weights for the search.
+    random_state : int, default 0
+        Seed; the same seed gives the same model, whatever the number of threads.
+    backend : str, default "auto"
+        What runs the search; see `swnn_xp.backends.BACKENDS`. Label models are trained on the CPU.
+    memory_budget : int, default 10**9
+        Bytes that a batch may use for temporaries.
+    n_jobs : int, default 1
+        Threads; -1 means all cores.
+    device : optional
+        Where the index lives; see `SWNNClassifier`.
+
+    Attributes
+    ----------
+    feature_weights_ : float64 array (n_features,) or None
+        Learned factors of the features.
+    n_neighbors_, n_candidates_, C_, vote_weight_ : int, int, float, float
+        What "auto" has become.
+    candidate_recall_ : float
+        Share of the training rows' labels among their first 50 candidates.
+    n_features_in_, n_labels_, n_samples_fit_, label_counts_, backend_
+        As for `SWNNClassifier`.
+
+    Notes
+    -----
+    `partial_fit` and `remove` change which rows vote at once; the label models stay as they are
+    until `fit`. A new label competes by its votes alone.
+
+    Examples
+    --------
+    >>> from swnn_xp import SWNNRanker
+    >>> X = [[1, 1, 0], [0, 1, 1], [1, 0, 0], [0, 0, 1]] * 5
+    >>> Y = [[1, 0], [0, 1], [1, 0], [0, 1]] * 5
+    >>> clf = SWNNRanker(n_neighbors=3).fit(X, Y)
+    >>> clf.predict_topk([[1, 1, 0]], k=1).labels.tolist()
+    [[0]]
+    """
+
+    saved_as = "swnn-ranker"
+
+    def __init__(
+        self,
+        n_neighbors: int | Auto = "auto",
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        *,
+        n_candidates: int | Auto = "auto",
+        C: float | Auto = "auto",
+        vote_weight: float | Auto = "auto",
+        feature_weights: bool = True,
+        random_state: int = 0,
+        backend: str = "auto",
+        memory_budget: int = GIGABYTE,
+        n_jobs: int = 1,
+        device: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors  # type: ignore[assignment]
+        self.alpha = alpha
+        self.beta = beta
+        self.n_candidates = n_candidates
+        self.C = C
+        self.vote_weight = vote_weight
+        self.feature_weights = feature_weights
+        self.random_state = random_state
+        self.backend = backend
+        self.memory_budget = memory_budget
+        self.n_jobs = n_jobs
+        self.device = device
+
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        Y: Any,
+        *,
+        feature_names: list[str] | None = None,
+        label_names: list[str] | None = None,
+        row_names: list[str] | None = None,
+    ) -> Self:
+        """Train on rows; shows progress on a terminal.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix (n_rows, n_features)
+        Y : sparse or dense 0/1 matrix (n_rows, n_labels)
+        feature_names, label_names, row_names : list of str, optional
+            Names for people, used by `explain` and the command line.
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        backend = resolve(self.backend, X)
+        index_class = backend.load()
+        placement = index_class.placement.find(backend.name, self.device, X)
+        rows, labels = canonical_rows(host_matrix(X), "X"), label_rows(host_matrix(Y), "Y")
+        check_training_rows(rows.indptr.size - 1, labels.n_rows)
+        names = all_names(rows, labels, feature_names, label_names, row_names)
+        machine = Machine(index_class, placement, self._options())
+        with StageProgress() as progress:
+            ready = prepare(
+                rows, labels, self._training_settings(), machine, progress.show,
+                weighted=self.feature_weights, names=names,
+            )  # fmt: skip
+            learned = train(ready.training, ready.search, ready.settings, progress.show)
+        learned = replace(learned, params=self._learned_params())
+        self._set_model(replace(ready.model, learned=learned))
+        return self
+
+    def predict_topk(self, X: Any, k: int = 5) -> Ranking:
+        """Rank the labels of each row.
+
+        Returns
+        -------
+        Ranking
+            ``labels`` and ``scores``, each (n_queries, k), best first; slots without a label hold
+            -1 and score 0. A score above 0 means that the label is more likely right than wrong.
+        """
+        model = self._current_model()
+        check_count(k, "k")
+        return Ranking(*model.placement.as_input_kind(X, *self._ranked(model, X, int(k))))
+
+    def decision_function(self, X: Any) -> Any:
+        """Scores of all candidates, made positive, as a sparse matrix (n_queries, n_labels).
+
+        A score s becomes ``1 + s`` from 0 on and ``1 / (1 - s)`` below: the order stays, and labels
+        that are no candidates (0) come last.
+        """
+        return self._candidate_matrix(X, _positive)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of candidates, ``(score + 1) / 2`` between 0 and 1, as a sparse matrix."""
+        return self._candidate_matrix(X, probability)
+
+    def predict(self, X: Any) -> Any:
+        """Labels that are more likely right than wrong, as a sparse 0/1 matrix."""
+        return self._candidate_matrix(X, lambda scores: scores * 0 + 1, threshold=0.0)
+
+    def score(self, X: Any, Y: Any) -> float:
+        """Precision at 1: the share of rows whose best label is right."""
+        best = self.predict_topk(X, k=1).labels
+        return precision_at_k(host_matrix(Y), host_matrix(best), k=1)
+
+    def explain(self, x: Any, label: int | str) -> RankedExplanation:
+        """Show how much of a label's score is the vote, and how much its model.
+
+        Parameters
+        ----------
+        x : one row, as a matrix (1, n_features) or a 1-D dense array
+        label : int or str
+            Label id, or its name if names were given to `fit`.
+        """
+        model = self._current_model()
+        row = host_matrix(x)
+        row = row if sp.issparse(row) else np.atleast_2d(np.asarray(row))
+        if row.shape[0] != 1:
+            raise ValueError(f"explain takes one row, got {row.shape[0]}")
+        wanted = label_id(label, model.names.get("label_names"), model.labels.n_labels)
+        return explain_ranking(model, row, wanted, self._settings(), self._options())
+
+    def session(self, *, budget: int | None = None) -> RankingSession:
+        """Open a session for real-time answers; see `SWNNClassifier.session`."""
+        if (backend := self._current_model().backend) != "numba":
+            raise ValueError(f"a session needs the backend 'numba', not '{backend}'")
+        from swnn_xp.learn.session import RankingSession
+
+        return RankingSession(lambda: self._model, self._settings(), budget=budget)
+
+    @property
+    def n_neighbors_(self) -> int:
+        """Number of neighbours that vote."""
+        return self._learned().selection.cuts[-1]
+
+    @property
+    def n_candidates_(self) -> int:
+        """Number of labels that are ranked for a row."""
+        return self._learned().selection.n_candidates
+
+    @property
+    def C_(self) -> float:
+        """How closely the label models were fitted."""
+        return self._learned().rule.C
+
+    @property
+    def vote_weight_(self) -> float:
+        """Weight of the vote beside a label model."""
+        return self._learned().rule.vote_weight
+
+    @property
+    def candidate_recall_(self) -> float:
+        """Share of the training rows' labels among their first 50 candidates."""
+        return self._learned().recall
+
+    def _ranked(self, model: Model, X: Any, k: int) -> Ranking:
+        options, learned = self._options(), model.learned
+        voters = model.n_voters(learned.selection.cuts[-1])
+        found = model.search(model.queries(X), voters, learned.beta, options)
+        return rank_found(model, model.queries(X, weighted=False), found, k, options)
+
+    def _candidate_matrix(
+        self, X: Any, values: Callable[[Any], Any], threshold: float | None = None
+    ) -> Any:
+        model = self._current_model()
+        labels, scores = self._ranked(model, X, model.learned.selection.n_candidates)
+        xp = array_namespace(labels)
+        order = xp.argsort(labels, axis=1, stable=True)
+        labels, scores = (xp.take_along_axis(part, order, axis=1) for part in (labels, scores))
+        kept = labels >= 0
+        if threshold is not None:
+            kept = kept & (scores > threshold)
+        sizes = xp.sum(xp.astype(kept, xp.int64), axis=1)
+        indptr = xp.cumulative_sum(sizes, dtype=xp.int64, include_initial=True)
+        csr = indptr, labels[kept], values(scores[kept])
+        return model.placement.as_sparse_like(X, *csr, model.labels.n_labels)
+
+    def _learned(self) -> Learned:
+        learned: Learned = self._fitted_model().learned
+        return learned
+
+    def _training_settings(self) -> TrainingSettings:
+        options = self._options()
+        return TrainingSettings(
+            n_neighbors=self.n_neighbors,
+            alpha=float(self.alpha),
+            beta=float(self.beta),
+            n_candidates=self.n_candidates,
+            C=self.C,
+            vote_weight=self.vote_weight,
+            random_state=int(self.random_state),
+            n_jobs=options.n_jobs,
+            memory_budget=options.memory_budget,
+        )
+
+    def _settings(self) -> Settings:
+        return Settings(self.n_neighbors_, float(self.alpha), float(self.beta))
+
+    def _check_params(self) -> None:
+        check_exponent(self.alpha, "alpha")
+        check_exponent(self.beta, "beta")
+        for name in ("n_neighbors", "n_candidates"):
+            if getattr(self, name) != "auto":
+                check_count(getattr(self, name), name)
+        if self.C != "auto":
+            check_positive(self.C, "C")
+        if self.vote_weight != "auto":
+            check_exponent(self.vote_weight, "vote_weight")
+        check_flag(self.feature_weights, "feature_weights")
+        check_seed(self.random_state)
+        self._check_machine()
+
+    def _learned_params(self) -> dict[str, Any]:
+        return {name: _plain(getattr(self, name)) for name in _LEARNED_PARAMS}
+
+    def _saved_params(self) -> dict[str, Any]:
+        return dict(self._learned().params)
+
+    def _current_model(self) -> Model:
+        model = super()._current_model()
+        known = model.learned.params
+        for name, value in self._learned_params().items():
+            if value != known.get(name):
+                raise ValueError(
+                    f"{name}={value!r}, but the ranker was trained with {known.get(name)!r}: "
+                    "call fit again, or set it back"
+                )
+        return model
+
+    def _extra(self, model: Model) -> Extra:
+        return stored_learned(model.learned)
+
+    def _with_extra(self, model: Model, saved: SavedModel) -> Model:
+        learned = learned_from(saved, model.n_features)
+        return replace(model, learned=learned)
+
+
+def _plain(value: Any) -> Any:
+    """Turn NumPy's numbers, which a search over parameters leaves behind, into Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _positive(scores: Any) -> Any:
+    """Map scores to positive numbers in the same order; see `SWNNRanker.decision_function`."""
+    xp = array_namespace(scores)
+    above = scores > 0
+    one = xp.ones_like(scores)
+    return xp.where(above, one + scores, one / (one - xp.where(above, one * 0, scores)))
