@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 from swnn_xp._checks import check_count, check_exponent, check_flag, check_positive, check_seed
 from swnn_xp._neighbour_estimator import NeighbourEstimator, all_names, check_training_rows
@@ -198,7 +198,7 @@ class SWNNRanker(NeighbourEstimator):
 
     def predict(self, X: Any) -> Any:
         """Labels that are more likely right than wrong, as a sparse 0/1 matrix."""
-        return self._candidate_matrix(X, lambda scores: scores * 0 + 1, threshold=0.0)
+        return self._candidate_matrix(X, _ones, threshold=0.0)
 
     def score(self, X: Any, Y: Any) -> float:
         """Precision at 1: the share of rows whose best label is right."""
@@ -284,12 +284,12 @@ class SWNNRanker(NeighbourEstimator):
     def _training_settings(self) -> TrainingSettings:
         options = self._options()
         return TrainingSettings(
-            n_neighbors=self.n_neighbors,
+            n_neighbors=_plain(self.n_neighbors),
             alpha=float(self.alpha),
             beta=float(self.beta),
-            n_candidates=self.n_candidates,
-            C=self.C,
-            vote_weight=self.vote_weight,
+            n_candidates=_plain(self.n_candidates),
+            C=_plain(self.C),
+            vote_weight=_plain(self.vote_weight),
             random_state=int(self.random_state),
             n_jobs=options.n_jobs,
             memory_budget=options.memory_budget,
@@ -340,6 +340,11 @@ class SWNNRanker(NeighbourEstimator):
 def _plain(value: Any) -> Any:
     """Turn NumPy's numbers, which a search over parameters leaves behind, into Python's."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _ones(scores: Any) -> Any:
+    xp = array_namespace(scores)
+    return xp.ones(scores.shape, dtype=xp.int8, device=device(scores))
 
 
 def _positive(scores: Any) -> Any:

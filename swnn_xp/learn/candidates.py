@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from swnn_kernels.dtypes import frozen
 from swnn_kernels.learn import candidates as kernels
 from swnn_kernels.learn.bins import fill_bins
 from swnn_kernels.vote.labels import Labels
@@ -37,7 +38,7 @@ def copy_numbers(rows: QuantisedRows, labels: LabelRows) -> NDArray[np.int64]:
     [0, 1, 0]
     """
     digests = np.empty(rows.n_rows, np.uint64)
-    kernels.digest_rows(*rows[:3], labels.indptr, labels.indices, digests)
+    kernels.digest_rows(*map(frozen, (*rows[:3], labels.indptr, labels.indices)), digests)
     _, first, numbers = np.unique(digests, return_index=True, return_inverse=True)
     return first[numbers.reshape(-1)].astype(np.int64)
 

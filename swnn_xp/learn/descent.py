@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from swnn_kernels.dtypes import frozen
 from swnn_kernels.learn import descent as kernels
 from swnn_kernels.learn.pairs import Block, count_pairs, place_pairs
 from swnn_xp.learn.candidates import Candidates
@@ -44,7 +45,7 @@ def prepare_rows(rows: QuantisedRows) -> kernels.Rows:
     values = (rows.quantised / QUANTISED_SCALE).astype(np.float32)  # 24 bits hold it exactly
     running = np.concatenate([[0], np.cumsum(rows.quantised.astype(np.int64) ** 2)])
     norms = (running[rows.indptr[1:]] - running[rows.indptr[:-1]]) / QUANTISED_SCALE**2
-    return kernels.Rows(rows.indptr, rows.indices, values, norms)
+    return kernels.Rows(frozen(rows.indptr), frozen(rows.indices), frozen(values), frozen(norms))
 
 
 def group_pairs(
@@ -68,7 +69,7 @@ def group_pairs(
     missed = missed_offset is not None
     firsts = np.cumsum([0] + [block.labels.shape[0] for block in blocks])
     ready = [
-        Block(int(first), block.labels, block.right, *truth[:2])
+        Block(int(first), block.labels, block.right, *map(frozen, truth[:2]))
         for first, block in zip(firsts, blocks, strict=False)
     ]
     counts = np.zeros(truth.n_labels, np.int64)
@@ -122,13 +123,16 @@ def train_labels(
     shared = rows.n_features, np.zeros(n_labels, np.int64), np.zeros(n_labels)
     squares = np.zeros(rows.n_features, np.int64)
     parts = [(np.empty(0, np.int32), np.empty(0, np.float32))]
-    with ThreadPoolExecutor(n_jobs) as pool:
+    pool = ThreadPoolExecutor(n_jobs)
+    try:
         trained = pool.map(lambda c: _train_chunk(prepared, pairs, problem, c, shared), chunks)
         for (_, last), (features, weights, part_squares) in zip(chunks, trained, strict=True):
             parts.append((features, weights))
             squares += part_squares
             if done is not None:
                 done(int(pairs.indptr[last]), int(pairs.indptr[-1]))
+    finally:  # after an error or Ctrl-C no further chunk is begun
+        pool.shutdown(cancel_futures=True)
     features, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     return _assemble(features, weights, shared[1], shared[2], squares)
 
@@ -170,6 +174,7 @@ def _train_chunk(
         weights=np.zeros(n_features),
         duals=np.empty(most),
         order=np.empty(most, np.int64),
+        touched=np.empty(most, np.uint8),
         squares=np.zeros(n_features, np.int64),
     )
     room = 2 * n_features + _ROOM

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from swnn_kernels.learn.bins import N_BINS, SHARE_SHIFT
@@ -89,9 +90,10 @@ def probability(scores: Any) -> Any:
     >>> probability(np.asarray([-1.5, 0.0, 0.5])).tolist()
     [0.0, 0.5, 0.75]
     """
+    xp = array_namespace(scores)
     half = (scores + 1.0) * 0.5
-    half = half * (half > 0)
-    return half + (1.0 - half) * (half > 1.0)
+    half = xp.where(half > 0, half, xp.zeros_like(half))
+    return xp.where(half < 1, half, xp.ones_like(half))
 
 
 def _vote_score(

@@ -40,10 +40,12 @@ def learned_from(saved: SavedModel, n_features: int) -> Learned:
         if not cuts or any(a >= b for a, b in zip((0, *cuts), cuts, strict=False)):
             raise ValueError(f"cuts {cuts} must ascend from 1")
         n_candidates = _count(meta["n_candidates"])
-        selection = Selection(cuts, max(1, n_candidates), _number(meta["alpha"]))
+        if not 1 <= n_candidates <= max(1, saved.counts["n_labels"]):  # they decide on memory
+            raise ValueError(f"n_candidates: {n_candidates}")
+        selection = Selection(cuts, n_candidates, _number(meta["alpha"]))
         rule = Rule(**{name: _number(value) for name, value in meta["rule"].items()})
         beta, recall = _number(meta["beta"]), _number(meta["recall"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise StoreError(saved.path, f"manifest.json lacks or garbles {error}") from error
     return Learned(ranker, selection, beta, n_features, recall, rule, saved.params)
 

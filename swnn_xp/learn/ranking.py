@@ -22,10 +22,11 @@ from swnn_xp.learn.vote_score import knots
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
-from swnn_xp.rows.slicing import slice_rows
+from swnn_xp.rows.slicing import longest_row, slice_rows
 from swnn_xp.vote.blocks import join_rankings
 from swnn_xp.vote.votes import Votes, rank, vote
 
+_VOTE_BYTES = 120  # temporaries of a (neighbour, label) pair
 _PAIR_BYTES = 200  # temporaries of a (query, candidate) pair
 _WEIGHT_BYTES = 64  # temporaries of one of its label's weights
 _NEVER = -(2**62)  # below every score
@@ -54,24 +55,27 @@ def rank_found(
         best = rank_candidates(prepared, ranker, learned.selection, rows, found, k, n_jobs=n_jobs)
         return Ranking(*best)
     ranker = learned.placed_ranker(model.placement)
-    step = _queries_that_fit(learned, options.memory_budget)
+    most_votes = found.ids.shape[1] * longest_row(model.placed_labels)
+    step = _queries_that_fit(learned, most_votes, options.memory_budget)
+    starts = range(0, max(queries.n_rows, 1), step)
     blocks = [
         _rank_block(
-            Neighbours(found.ids[start : start + step, :], found.sims[start : start + step, :]),
-            slice_rows(queries, start, min(start + step, queries.n_rows)),
+            Neighbours(found.ids[first:last, :], found.sims[first:last, :]),
+            slice_rows(queries, first, last),
             model.placed_labels,
             ranker,
             learned.selection,
             k,
         )
-        for start in range(0, max(queries.n_rows, 1), step)
+        for first, last in ((start, min(start + step, queries.n_rows)) for start in starts)
     ]
     return join_rankings(blocks)
 
 
-def _queries_that_fit(learned: Learned, memory_budget: int) -> int:
+def _queries_that_fit(learned: Learned, most_votes: int, memory_budget: int) -> int:
     longest = int(np.diff(learned.checked_ranker.indptr).max(initial=0))
     of_query = learned.selection.n_candidates * (_PAIR_BYTES + _WEIGHT_BYTES * longest)
+    of_query += most_votes * _VOTE_BYTES
     return max(1, memory_budget // (of_query + 1))
 
 
@@ -92,18 +96,20 @@ def _rank_block(
 ) -> Ranking:
     """Rank labels with standard array-API functions only."""
     xp = array_namespace(found.ids)
+    cuts = [min(cut, found.ids.shape[1]) for cut in selection.cuts]
     votes = [
         vote(Neighbours(found.ids[:, :cut], found.sims[:, :cut]), labels, selection.alpha)
-        for cut in selection.cuts
+        for cut in cuts
     ]
     label = rank(votes[-1], selection.n_candidates).labels
     query = xp.arange(label.shape[0], dtype=xp.int64, device=device(label))[:, None]
     pairs = _Pairs(xp.broadcast_to(query, label.shape), label)
     known, safe = _modelled(pairs, ranker)
     score = _vote_scores(pairs, votes, ranker, known, labels.n_labels)
-    linear = _linear_scores(pairs, safe, queries, ranker) * 2**ranker.shift
-    linear = linear + xp.reshape(xp.take(ranker.biases, xp.reshape(safe, (-1,))), safe.shape)
-    score = score + xp.where(known, linear, xp.zeros_like(linear))
+    if ranker.modelled.shape[0] > 0:
+        linear = _linear_scores(pairs, safe, queries, ranker) * 2**ranker.shift
+        linear = linear + xp.reshape(xp.take(ranker.biases, xp.reshape(safe, (-1,))), safe.shape)
+        score = score + xp.where(known, linear, xp.zeros_like(linear))
     return _best(label, score, k)
 
 
@@ -111,6 +117,8 @@ def _modelled(pairs: _Pairs, ranker: Ranker) -> tuple[Array, Array]:
     """Which candidates have a label model, and a label id that can be looked up anyway."""
     xp = array_namespace(pairs.label)
     n_labels = ranker.modelled.shape[0]
+    if n_labels == 0:
+        return pairs.label != pairs.label, pairs.label
     safe = xp.where((pairs.label >= 0) & (pairs.label < n_labels), pairs.label, 0 * pairs.label)
     flags = xp.reshape(xp.take(ranker.modelled, xp.reshape(safe, (-1,))), safe.shape)
     return (flags != 0) & (safe == pairs.label), safe
@@ -126,6 +134,7 @@ def _vote_scores(
     total = xp.zeros_like(first)
     for cut, cast in enumerate(votes):
         shares = _shares(pairs, cast, n_labels)
+        shares = xp.where(shares > 0, shares, xp.zeros_like(shares))  # as a kernel's bins do
         at = xp.searchsorted(ends, xp.reshape(shares + SHARE_SHIFT, (-1,)), side="right") - 1
         entry = xp.reshape(at, shares.shape) + first + cut * N_BINS
         values = xp.take(ranker.tables, xp.reshape(entry, (-1,)))
@@ -188,7 +197,7 @@ def _best(label: Array, score: Array, k: int) -> Ranking:
     score = xp.where(there, score, xp.zeros_like(score) + _NEVER)
     order = xp.argsort(label, axis=1, stable=True)
     label, score = (xp.take_along_axis(array, order, axis=1) for array in (label, score))
-    order = xp.argsort(-score, axis=1, stable=True)[:, :k]
+    order = xp.argsort(-score, axis=1, stable=True)[:, : min(k, label.shape[1])]
     label, score = (xp.take_along_axis(array, order, axis=1) for array in (label, score))
     score = xp.where(label >= 0, score, xp.zeros_like(score))
     missing = k - label.shape[1]

@@ -3,8 +3,10 @@
 A backend registers itself by its row in `swnn_xp.backends.BACKENDS`; nothing is to be done here.
 """
 
+import contextlib
+
 import pytest
-from contract.subjects import NativeClassifier, subjects
+from contract.subjects import NativeClassifier, NativeRanker, subjects
 
 
 def pytest_generate_tests(metafunc):
@@ -15,7 +17,20 @@ def pytest_generate_tests(metafunc):
 @pytest.fixture(scope="module")
 def classifier(subject):
     """Make classifiers that run on the subject."""
-    kind = type("Classifier", (NativeClassifier,), {"subject": subject})
+    with running_on(subject, NativeClassifier) as make:
+        yield make
+
+
+@pytest.fixture(scope="module")
+def ranker(subject):
+    """Make rankers that run on the subject."""
+    with running_on(subject, NativeRanker) as make:
+        yield make
+
+
+@contextlib.contextmanager
+def running_on(subject, estimator):
+    kind = type(estimator.__name__, (estimator,), {"subject": subject})
 
     def make(**params):
         return kind(backend=subject.backend, **params)

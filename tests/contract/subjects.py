@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from swnn_xp import SWNNClassifier
+from swnn_xp import SWNNClassifier, SWNNRanker
 from swnn_xp.backends import BACKENDS
 from swnn_xp.rows.input_kind import host_matrix, input_kind
 
@@ -72,7 +72,7 @@ BRING = {"numpy": lambda X: X, "cupy": to_cupy, "torch": to_torch, "array-api": 
 NEEDS = {"numpy": "numpy", "cupy": "cupy", "torch": "torch", "array-api": "array_api_strict"}
 
 
-class NativeClassifier(SWNNClassifier):
+class Native:
     """Takes what tests have, hands the backend arrays of the subject's kind, checks what it gives.
 
     Results are copied to the host, so that tests see NumPy and SciPy whatever the subject.
@@ -89,10 +89,10 @@ class NativeClassifier(SWNNClassifier):
             X = X.toarray()
         return BRING[kind](X)
 
-    def fit(self, X: Any, Y: Any, **names: Any) -> NativeClassifier:
+    def fit(self, X: Any, Y: Any, **names: Any) -> Any:
         return super().fit(self.bring(X), Y, **names)
 
-    def partial_fit(self, X: Any, Y: Any, **names: Any) -> NativeClassifier:
+    def partial_fit(self, X: Any, Y: Any, **names: Any) -> Any:
         return super().partial_fit(self.bring(X), Y, **names)
 
     def kneighbors(self, X: Any, n_neighbors: int | None = None) -> Any:
@@ -126,6 +126,14 @@ class NativeClassifier(SWNNClassifier):
         assert input_kind(matrix) == kind
         assert device_of(matrix) == device_of(X)
         return sp.csr_array(host_matrix(matrix))
+
+
+class NativeClassifier(Native, SWNNClassifier):
+    pass
+
+
+class NativeRanker(Native, SWNNRanker):
+    pass
 
 
 def device_of(X: Any) -> Any:

@@ -22,9 +22,9 @@ _DROPPED = 52 - MANTISSA_BITS
 
 @inline
 def bin_of(share):  # type: ignore[no-untyped-def]
-    """Find the bin of a share between 0 and 1."""
+    """Find the bin of a share between 0 and 1; any other number gets the first or the last bin."""
     bits = np.float64(share + SHARE_SHIFT).view(np.int64)
-    return (bits >> _DROPPED) - _FIRST
+    return min(max((bits >> _DROPPED) - _FIRST, np.int64(0)), np.int64(N_BINS - 1))
 
 
 @kernel

@@ -57,6 +57,7 @@ class Buffers(NamedTuple):
     weights: np.ndarray  # float64, (n_features,)
     duals: np.ndarray  # float64, pairs of the largest label
     order: np.ndarray  # int64, the same
+    touched: np.ndarray  # uint8, the same: 1 once a pair has changed the weights
     squares: np.ndarray  # int64, (n_features,): sums of squared weights over all labels
 
 
@@ -131,6 +132,7 @@ def _solve(rows, pairs, label, problem, buffers):  # type: ignore[no-untyped-def
     for i in range(size):
         buffers.duals[i] = 0.0
         buffers.order[i] = i
+        buffers.touched[i] = 0
     bias, state = 0.0, _first_state(problem.seed, label)
     for _ in range(problem.passes):
         state = _shuffle(buffers.order, size, state)
@@ -141,6 +143,8 @@ def _solve(rows, pairs, label, problem, buffers):  # type: ignore[no-untyped-def
             buffers.duals[i], bias, gradient = _step(
                 rows, pairs, first + i, buffers.duals[i], bias, buffers.weights, extra
             )
+            if buffers.duals[i] != 0.0:
+                buffers.touched[i] = 1
             largest = max(largest, gradient)
         if largest < problem.tolerance:
             break
@@ -149,10 +153,13 @@ def _solve(rows, pairs, label, problem, buffers):  # type: ignore[no-untyped-def
 
 @inline
 def _take_weights(rows, pairs, label, dropped, buffers, models, kept):  # type: ignore[no-untyped-def]
-    """Move the weights out of the buffer, which is left all zeros; the number kept so far."""
+    """Move the weights out of the buffer, which is left all zeros; the number kept so far.
+
+    A pair whose dual variable rose and fell back to 0 leaves rounding errors in the weights.
+    """
     first, last = pairs.indptr[label], pairs.indptr[label + 1]
     for p in range(first, last):
-        if buffers.duals[p - first] == 0.0:
+        if not buffers.touched[p - first]:
             continue
         row = pairs.rows[p]
         for f in range(rows.indptr[row], rows.indptr[row + 1]):
