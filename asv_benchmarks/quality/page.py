@@ -1,0 +1,59 @@
+"""The figures as Markdown tables, between the marks of docs/quality.md."""
+
+from __future__ import annotations
+
+BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+QUALITY = ("P@1", "P@3", "P@5", "nDCG@5", "RP@5", "PSP@1", "PSP@3", "PSP@5")
+COSTS = (("train_s", "training CPU s", 1), ("ms_per_query", "ms/query", 3), ("model_mb", "MB", 1))
+
+
+def in_order(rows, sets, peers):
+    """Rows as the page lists them: by data set, then by peer."""
+    known = [row for row in rows if row["dataset"] in sets and row["peer"] in peers]
+    return sorted(known, key=lambda row: (sets.index(row["dataset"]), peers.index(row["peer"])))
+
+
+def table(rows):
+    """The table of one data set; the best figure of each metric is bold."""
+    names = ["", *QUALITY, *(name for _, name, _ in COSTS), "remark"]
+    done = [row for row in rows if "failed" not in row]
+    best = {name: max((round(row[name], 2) for row in done), default=None) for name in QUALITY}
+    lines = ["| " + " | ".join(names) + " |", "|---" + "|---:" * (len(names) - 2) + "|---|"]
+    lines += ["| " + " | ".join(_cells(row, best)) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _cells(row, best):
+    if "failed" in row:
+        dashes = ["–"] * (len(QUALITY) + len(COSTS))
+        return [row["title"], *dashes, "failed: " + row["failed"].replace("|", "/")]
+    quality = [f"{row[name]:.2f}" for name in QUALITY]
+    marked = [
+        f"**{text}**" if float(text) == best[name] else text
+        for text, name in zip(quality, QUALITY, strict=True)
+    ]
+    costs = [f"{row[key]:,.{digits}f}" for key, _, digits in COSTS]
+    return [f"{row['title']} {row['version']}", *marked, *costs, row["note"]]
+
+
+def figures(rows):
+    """Everything between the marks."""
+    days = sorted({row["date"] for row in rows})
+    machines = sorted({row["machine"] for row in rows})
+    parts = [
+        f"Measured {' to '.join(dict.fromkeys([days[0], days[-1]]))} on {'; '.join(machines)}."
+    ]
+    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+        here = [row for row in rows if row["dataset"] == dataset]
+        title = dataset
+        if n_rows := next((row["test_rows"] for row in here if row.get("test_rows")), None):
+            title += f", {n_rows:,} test rows"
+        parts.append(f"## {title}\n\n{table(here)}")
+    return "\n\n".join(parts)
+
+
+def filled(text, rows):
+    """A page with the figures put between its marks."""
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    return f"{before}{BEGIN}\n{figures(rows)}\n{END}{after}"
