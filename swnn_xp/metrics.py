@@ -192,15 +192,15 @@ def f1_micro(Y_true: Any, Y_pred: Any) -> float:
         The true and the predicted labels: 1 (or True) where a row has the label. Compare scores
         with a threshold to get a prediction, as below.
 
+    See Also
+    --------
+    sklearn.metrics.f1_score : equal with ``average="micro", zero_division=0``
+
     Examples
     --------
     >>> scores = np.array([[0.9, 0.2, 0.4], [0.1, 0.3, 0.8]])
     >>> f1_micro([[1, 0, 1], [0, 1, 1]], scores >= 0.5)
     0.6666666666666666
-
-    See Also
-    --------
-    sklearn.metrics.f1_score : equal with ``average="micro", zero_division=0``
     """
     return _micro(_predicted_counts(Y_true, Y_pred))
 
@@ -216,14 +216,14 @@ def f1_macro(Y_true: Any, Y_pred: Any) -> float:
     Y_true, Y_pred : matrices of the same shape, sparse or dense
         As for `f1_micro`.
 
+    See Also
+    --------
+    sklearn.metrics.f1_score : equal with ``average="macro", zero_division=0``
+
     Examples
     --------
     >>> f1_macro([[1, 0, 1], [0, 1, 1]], [[1, 0, 0], [0, 0, 1]])
     0.5555555555555555
-
-    See Also
-    --------
-    sklearn.metrics.f1_score : equal with ``average="macro", zero_division=0``
     """
     return _macro(_predicted_counts(Y_true, Y_pred))
 

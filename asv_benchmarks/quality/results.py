@@ -14,6 +14,9 @@ class Results:
 
     def __init__(self, path=FILE):
         self.path = Path(path)
+        self.read()
+
+    def read(self):
         rows = json.loads(self.path.read_text()) if self.path.exists() else []
         self.rows = {(row["dataset"], row["peer"]): row for row in rows}
 
@@ -24,6 +27,7 @@ class Results:
 
     def put(self, row):
         """Keep a row; a figure that was measured is not replaced by a failure."""
+        self.read()  # another run may have added to it
         key = row["dataset"], row["peer"]
         if "failed" in row and "failed" not in self.rows.get(key, row):
             return
