@@ -4,7 +4,7 @@ from __future__ import annotations
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 QUALITY = ("P@1", "P@3", "P@5", "nDCG@5", "RP@5", "PSP@1", "PSP@3", "PSP@5")
-COSTS = (("train_s", "training CPU s", 1), ("ms_per_query", "ms/query", 3), ("model_mb", "MB", 1))
+COSTS = (("train_s", "train s", 1), ("ms_per_query", "ms", 3), ("model_mb", "MB", 1))
 
 
 def in_order(rows, sets, peers):
@@ -14,26 +14,24 @@ def in_order(rows, sets, peers):
 
 
 def table(rows):
-    """The table of one data set; the best figure of each metric is bold."""
-    names = ["", *QUALITY, *(name for _, name, _ in COSTS), "remark"]
+    """The table of one data set, the best figure of each metric bold; failures below it."""
+    names = ["", *QUALITY, *(name for _, name, _ in COSTS)]
     done = [row for row in rows if "failed" not in row]
     best = {name: max((round(row[name], 2) for row in done), default=None) for name in QUALITY}
-    lines = ["| " + " | ".join(names) + " |", "|---" + "|---:" * (len(names) - 2) + "|---|"]
-    lines += ["| " + " | ".join(_cells(row, best)) + " |" for row in rows]
-    return "\n".join(lines)
+    lines = ["| " + " | ".join(names) + " |", "|---" + "|---:" * (len(names) - 1) + "|"]
+    lines += ["| " + " | ".join(_cells(row, best)) + " |" for row in done]
+    failures = [f"- {row['title']} failed: {row['failed']}" for row in rows if "failed" in row]
+    return "\n".join([*lines, "", *failures] if failures else lines)
 
 
 def _cells(row, best):
-    if "failed" in row:
-        dashes = ["–"] * (len(QUALITY) + len(COSTS))
-        return [row["title"], *dashes, "failed: " + row["failed"].replace("|", "/")]
     quality = [f"{row[name]:.2f}" for name in QUALITY]
     marked = [
         f"**{text}**" if float(text) == best[name] else text
         for text, name in zip(quality, QUALITY, strict=True)
     ]
     costs = [f"{row[key]:,.{digits}f}" for key, _, digits in COSTS]
-    return [f"{row['title']} {row['version']}", *marked, *costs, row["note"]]
+    return [f"{row['title']} {row['version']}", *marked, *costs]
 
 
 def figures(rows):
