@@ -98,8 +98,8 @@ def functions(tree, inside=""):
     """
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            estimator = isinstance(tree, ast.ClassDef) and "Estimator" in map(
-                ast.unparse, tree.bases
+            estimator = isinstance(tree, ast.ClassDef) and any(
+                ast.unparse(base).endswith("Estimator") for base in tree.bases
             )
             if not (estimator and node.name == "__init__"):
                 yield f"{inside}{node.name}", node
