@@ -39,22 +39,25 @@ def append(
     return replace(
         model,
         segments=_grown(model, rows),
-        labels=stack_rows([model.labels, labels]),
+        labels=stack_rows([model.checked_labels, labels]),
         next_id=model.next_id + rows.n_rows,
         row_ids=None if ids is None else np.concatenate([ids, new_ids]),
         removed=None if removed is None else np.concatenate([removed, np.zeros(rows.n_rows, bool)]),
         names=names,
         version=model.version + 1,
+        untrusted=False,
     )
 
 
 def remove(model: Model, ids: ArrayLike) -> Model:
-    """Mark rows as removed."""
-    old = model.removed
+    """Mark rows as removed; the same model if there are none to remove."""
+    positions, old = model.positions_of(ids), model.removed
+    if not positions.size:
+        return model
     removed = np.zeros(model.n_positions, bool) if old is None else old.copy()
-    removed[model.positions_of(ids)] = True
+    removed[positions] = True
     marked = replace(model, removed=removed, version=model.version + 1)
-    marked.keep_derived(model, "checked_labels", "_placed_labels", "_placed_ids")
+    marked.keep_derived(model, "checked_labels", "placed_labels", "_placed_ids")
     return marked
 
 
@@ -67,10 +70,11 @@ def compact(model: Model) -> Model:
     return replace(
         model,
         segments=(_built(model, keep_rows(model.rows(), keep)),),
-        labels=keep_rows(model.labels, keep),
+        labels=keep_rows(model.checked_labels, keep),
         row_ids=None if keep.all() and model.row_ids is None else ids[keep],
         removed=None,
         version=model.version + 1,
+        untrusted=False,
     )
 
 

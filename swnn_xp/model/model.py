@@ -29,7 +29,7 @@ from swnn_xp.search.top_rows import merge, shifted
 from swnn_xp.vote.votes import Votes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
     """Training rows, their labels, and which of them still count."""
 
@@ -134,19 +134,19 @@ class Model:
         """Rank labels; a backend may search and vote in one call."""
         settings = settings._replace(n_neighbors=self.n_voters(settings.n_neighbors))
         if len(self.segments) == 1:
-            labels, removed = self._placed_labels, self._placed_removed[0]
+            labels, removed = self.placed_labels, self._placed_removed[0]
             return self.segments[0].rank(queries, labels, settings, k, removed, options)
         found = self.search(queries, settings.n_neighbors, settings.beta, options)
         return self.rank_found(found, settings.alpha, k, options)
 
     def rank_found(self, found: Neighbours, alpha: float, k: int, options: Options) -> Ranking:
         """Rank labels by the votes of neighbours that were found before."""
-        return self.segments[0].rank_found(found, self._placed_labels, alpha, k, options)
+        return self.segments[0].rank_found(found, self.placed_labels, alpha, k, options)
 
     def vote(self, queries: QuantisedRows, settings: Settings, options: Options) -> Votes:
         """Let neighbours vote: every label with a vote."""
         voters = self.n_voters(settings.n_neighbors)
-        labels = self._placed_labels  # before the search: damaged labels are refused first
+        labels = self.placed_labels  # before the search: damaged labels are refused first
         found = self.search(queries, voters, settings.beta, options)
         return self.segments[0].vote_found(found, labels, settings.alpha, options)
 
@@ -174,6 +174,9 @@ class Model:
         wanted = np.unique(np.atleast_1d(np.asarray(ids)))
         if wanted.size and wanted.dtype.kind not in "iu":
             raise ValueError(f"row ids must be whole numbers, got dtype {wanted.dtype}")
+        beyond = wanted >= self.next_id
+        if beyond.any():  # before the cast, which would wrap a uint64
+            raise ValueError(f"there is no row {wanted[beyond][0]}")
         wanted = wanted.astype(np.int64)
         positions = wanted if self.row_ids is None else np.searchsorted(self.row_ids, wanted)
         there = (positions >= 0) & (positions < self.n_positions)
@@ -191,7 +194,8 @@ class Model:
         return self.segments[at].shared(position - self.offsets[at], features)
 
     @cached_property
-    def _placed_labels(self) -> Any:
+    def placed_labels(self) -> Any:
+        """The labels as the backend takes them, prepared once."""
         return self.placement.labels(self.checked_labels)
 
     @cached_property

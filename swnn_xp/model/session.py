@@ -10,11 +10,11 @@ import numpy as np
 from swnn_kernels import Labels
 from swnn_kernels import Session as KernelSession
 from swnn_kernels import Settings as KernelSettings
+from swnn_xp._checks import check_count
 from swnn_xp.backends import Settings
 from swnn_xp.backends.numba_ import NumbaIndex
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours, Ranking
-from swnn_xp.rows.slicing import slice_rows
 from swnn_xp.search.top_rows import merge
 from swnn_xp.vote.votes import rank, vote
 
@@ -74,6 +74,7 @@ class Session:
         >>> clf.session().predict_one([1], [0.5], k=1).labels.tolist()
         [1]
         """
+        check_count(k, "k")
         self._follow()
         if len(self._sessions) == 1:
             return Ranking(*self._sessions[0].predict_one(indices, values, k))
@@ -84,10 +85,14 @@ class Session:
     def kneighbors_one(self, indices: Any, values: Any) -> Neighbours:
         """Find the neighbours of one row: ``ids`` and ``sims`` of shape (n_neighbors,)."""
         self._follow()
+        found = self._model.with_ids(self._positions_one(indices, values))
+        return _padded(found, self._settings.n_neighbors)
+
+    def _positions_one(self, indices: Any, values: Any) -> Neighbours:
+        """Neighbours of one row by position; no more than there are rows."""
         if len(self._sessions) == 1:
-            found = Neighbours(*self._sessions[0].kneighbors_one(indices, values))
-            return self._model.with_ids(found)
-        merged = self._model.with_ids(self._merged(indices, values))
+            return Neighbours(*self._sessions[0].kneighbors_one(indices, values))
+        merged = self._merged(indices, values)
         return Neighbours(merged.ids[0], merged.sims[0])
 
     @property
@@ -107,17 +112,18 @@ class Session:
     def _open(self, model: Model) -> None:
         # Whatever may fail comes before any change: the session still answers from the old model.
         sessions = []
+        voters = model.n_voters(self._settings.n_neighbors)
+        settings = KernelSettings(*self._settings._replace(n_neighbors=voters))
         for segment, offset in zip(model.segments, model.offsets, strict=True):
             if not isinstance(segment, NumbaIndex):
                 raise ValueError(f"a session needs the backend 'numba', not '{model.backend}'")
             last = offset + segment.n_rows
-            labels = slice_rows(model.checked_labels, offset, last)
             removed = model.removed
             sessions.append(
                 KernelSession(
                     segment.kernel_index,
-                    Labels.prepare(labels.indptr, labels.indices),
-                    KernelSettings(*self._settings),
+                    _kernel_labels(model, segment.n_rows),
+                    settings,
                     removed=None if removed is None else removed[offset:last],
                     budget=self._budget,
                 )
@@ -130,6 +136,25 @@ class Session:
         for offset, session in zip(self._model.offsets, self._sessions, strict=True):
             ids, sims = session.kneighbors_one(indices, values)
             found = Neighbours(np.where(ids >= 0, ids + offset, -1)[None, :], sims[None, :])
-            merged = found if merged is None else merge(merged, found, self._settings.n_neighbors)
+            merged = found if merged is None else merge(merged, found, found.ids.shape[1])
         assert merged is not None
         return merged
+
+
+def _kernel_labels(model: Model, n_rows: int) -> Labels:
+    """Labels for the session of a segment: none where `Session` lets merged neighbours vote."""
+    if len(model.segments) == 1:
+        prepared: Labels = model.placed_labels.prepared
+        return prepared
+    _ = model.checked_labels  # damaged labels are refused now, not by a later answer
+    return Labels.prepare(np.zeros(n_rows + 1, np.int64), np.zeros(0, np.int32))
+
+
+def _padded(found: Neighbours, size: int) -> Neighbours:
+    """Neighbours in this many slots."""
+    more = size - found.ids.shape[0]
+    if not more:
+        return found
+    return Neighbours(
+        np.concatenate([found.ids, np.full(more, -1)]), np.concatenate([found.sims, np.zeros(more)])
+    )
