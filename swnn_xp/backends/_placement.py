@@ -22,7 +22,7 @@ class Placement:
     """
 
     def __init__(self, backend: str, device: Any = None) -> None:
-        if device not in (None, "cpu"):
+        if device is not None and not (isinstance(device, str) and device == "cpu"):
             raise ValueError(f"backend {backend!r} runs on the CPU, not on device {device!r}")
         self.backend = backend
         self.device = None

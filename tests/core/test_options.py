@@ -147,3 +147,9 @@ def test_a_misspelt_parameter_of_load_is_named(tmp_path):
     with pytest.raises(ValueError, match="no parameter 'n_neighbours'; there are n_neighbors") as e:
         SWNNClassifier.load(tmp_path, n_neighbours=5)
     assert "manifest" not in str(e.value)
+
+
+@pytest.mark.parametrize("device", [np.zeros(2), "cuda:0", 0, ["cpu"]])
+def test_the_host_has_one_device(device):
+    with pytest.raises(ValueError, match="runs on the CPU, not on device"):
+        SWNNClassifier(device=device).fit(X, Y)

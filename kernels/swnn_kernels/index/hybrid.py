@@ -18,7 +18,7 @@ from swnn_kernels.index.views import Postings, PrunedIndex, pruned_index
 from swnn_kernels.records import Rows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HybridIndex:
     """Training rows in the form that a search works on.
 
