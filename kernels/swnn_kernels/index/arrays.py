@@ -8,6 +8,11 @@ import numpy as np
 
 from swnn_kernels.dtypes import Float32, Int32, Int64, Uint8, Uint16, Uint32, Uint64, frozen
 
+KEY_BITS = 16
+"""A word of ``forward_hi`` is the upper part of a value, with its sign, above a key."""
+LO_BITS = 8
+"""Bits of a value's lower part, in ``forward_lo``."""
+
 V1_ARRAY_NAMES = {
     "sizes": "sizes",
     "row_sizes": "row_sizes",

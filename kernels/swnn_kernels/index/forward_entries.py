@@ -11,18 +11,18 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import inline
+from swnn_kernels.index.arrays import KEY_BITS, LO_BITS
 
-LO_BITS = 8
 LARGEST_LO = 2**LO_BITS - 1
 """Largest lower part."""
-_KEY = np.int64(0xFFFF)
+_KEY = np.int64(2**KEY_BITS - 1)
 
 
 @inline
 def pack_hi(frequent_id, is_large, quantised):  # type: ignore[no-untyped-def]
     """Join the key and the upper part, 16 bits with sign, of a value below 2**23."""
     key = 2 * np.int64(frequent_id) + np.int64(is_large)
-    return np.uint32((((np.int64(quantised) >> LO_BITS) & _KEY) << 16) | key)
+    return np.uint32((((np.int64(quantised) >> LO_BITS) & _KEY) << KEY_BITS) | key)
 
 
 @inline
@@ -46,7 +46,7 @@ def frequent_id_of(hi):  # type: ignore[no-untyped-def]
 @inline
 def upper_part_of(hi):  # type: ignore[no-untyped-def]
     """Upper part of an entry's value."""
-    return np.int64(np.int32(hi)) >> 16
+    return np.int64(np.int32(hi)) >> KEY_BITS
 
 
 @inline

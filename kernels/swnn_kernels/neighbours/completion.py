@@ -12,9 +12,9 @@ from swnn_kernels._numba import half_to_float, inline, routine
 from swnn_kernels._numba.scalars import prefetch
 from swnn_kernels.fixed_point import COS_SCALE
 from swnn_kernels.heap import push
+from swnn_kernels.index.arrays import LO_BITS
 from swnn_kernels.index.forward_entries import (
     LARGEST_LO,
-    LO_BITS,
     frequent_id_of,
     key_of,
     upper_part_of,
