@@ -70,7 +70,7 @@ class DevicePlacement(Placement):
 
     def moved(self, device: Any) -> Self:
         """Placement on the device that the user names; itself if it is there already."""
-        wanted = self.find_device(device)
+        wanted = self._named(device)
         return self if wanted == self.device else type(self)(self.backend, wanted)
 
     def prepare(self, X: Any, name: str = "X") -> QuantisedRows:
@@ -130,9 +130,13 @@ class DevicePlacement(Placement):
                 start = stop
         return blocks
 
+    def _named(self, device: Any) -> Any:
+        """Device that the user's word for it names, as the library's arrays name theirs."""
+        return self.find_device(device)
+
     def _required(self, device: Any, name: str) -> Self:
         """Itself, if it is on the device that the user names."""
-        if (wanted := self.find_device(device)) != self.device:
+        if (wanted := self._named(device)) != self.device:
             raise ValueError(f"{name} is on device {self.device}, not on {wanted}")
         return self
 

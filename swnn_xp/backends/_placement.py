@@ -10,6 +10,11 @@ from swnn_xp.rows.quantise import quantise_rows
 from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
 
 
+def is_cpu(device: Any) -> bool:
+    """Whether a user's word for a device, of any type, leaves data on the host."""
+    return device is None or (isinstance(device, str) and device == "cpu")
+
+
 class Placement:
     """The host's memory; `DevicePlacement` is the base of all others.
 
@@ -22,7 +27,7 @@ class Placement:
     """
 
     def __init__(self, backend: str, device: Any = None) -> None:
-        if device is not None and not (isinstance(device, str) and device == "cpu"):
+        if not is_cpu(device):
             raise ValueError(f"backend {backend!r} runs on the CPU, not on device {device!r}")
         self.backend = backend
         self.device = None

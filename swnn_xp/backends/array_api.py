@@ -19,11 +19,13 @@ from typing import Any, NamedTuple, Self
 
 import array_api_compat as compat
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace
+from array_api_compat import device as array_device
 
 from swnn_xp.backends._device_index import DeviceIndex, Search
 from swnn_xp.backends._device_placement import DevicePlacement
 from swnn_xp.backends._memory import ShardCache, queries_that_fit, shard_runs
+from swnn_xp.backends._placement import is_cpu
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.input_kind import is_host
 from swnn_xp.rows.on_device import Entries, dense_entries
@@ -38,9 +40,9 @@ class ArrayApiPlacement(DevicePlacement):
     """A device of some array-API namespace; rows from the host stay there, in NumPy."""
 
     def __init__(self, backend: str, device: Any, xp: Any = None) -> None:
-        super().__init__(backend, device)
         self.xp = array_namespace(np.empty(0)) if xp is None else xp
-        _require_64_bits(self.xp, device)
+        super().__init__(backend, _known_device(self.xp, device))
+        _require_64_bits(self.xp, self.device)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"xp": self.xp.__name__}  # a module can't be pickled
@@ -52,7 +54,7 @@ class ArrayApiPlacement(DevicePlacement):
     def find(cls, backend: str, device: Any = None, X: Any = None) -> Self:
         """Choose a placement: where X is; the host if it is there or not given."""
         if X is None or is_host(X):
-            if device not in (None, "cpu"):
+            if not is_cpu(device):
                 raise ValueError(f"X is on the host: bring it to device {device} first")
             return cls(backend, "cpu")
         cls._require_accepted(X, backend, "X")
@@ -61,19 +63,21 @@ class ArrayApiPlacement(DevicePlacement):
 
     def moved(self, device: Any) -> Self:
         """Placement on another device of the same namespace; itself if it is there already."""
-        if device == self.device:
-            return self
-        return type(self)(self.backend, device, self.xp)
+        wanted = self._named(device)
+        return self if wanted == self.device else type(self)(self.backend, wanted, self.xp)
 
     @classmethod
     def find_device(cls, device: Any) -> Any:
         """Take the device as it is: only its namespace knows what it means."""
         return device
 
+    def _named(self, device: Any) -> Any:
+        return _known_device(self.xp, device)
+
     @classmethod
     def device_of(cls, array: Array) -> Any:
         """Device of an array."""
-        return device(array)
+        return array_device(array)
 
     @classmethod
     def accepts(cls, X: Any, backend: str) -> bool:
@@ -95,13 +99,14 @@ class ArrayApiPlacement(DevicePlacement):
 
     def prepare(self, X: Any, name: str = "X") -> QuantisedRows:
         """Turn a matrix into unit rows; it must be of this namespace or from the host."""
-        rows = super().prepare(X, name)
-        if (theirs := array_namespace(rows.quantised)) is not self.xp:
-            raise ValueError(
-                f"{name} is of namespace {theirs.__name__}, but the model was fitted on "
-                f"{self.xp.__name__}"
-            )
-        return rows
+        if not is_host(X):
+            self._require_accepted(X, self.backend, name)
+            if (theirs := array_namespace(X)) is not self.xp:
+                raise ValueError(
+                    f"{name} is of namespace {theirs.__name__}, but the model is in "
+                    f"{self.xp.__name__}"
+                )
+        return super().prepare(X, name)
 
     def sparse(self, indptr: Array, columns: Array, values: Array, shape: tuple[int, int]) -> Array:
         """Make a dense matrix, for the standard has no sparse ones; columns ascend in each row."""
@@ -181,6 +186,14 @@ def _row_sums(terms: Array, rows: QuantisedRows) -> Array:
     running = xp.cumulative_sum(terms, axis=1, dtype=xp.int64, include_initial=True)
     ends = xp.take(running, rows.indptr[1:], axis=1)
     return xp.astype(ends - xp.take(running, rows.indptr[:-1], axis=1), xp.float64)
+
+
+def _known_device(xp: Any, device: Any) -> Any:
+    """Device as the namespace's arrays name theirs, whatever the user calls it."""
+    try:
+        return array_device(xp.empty(0, device=device))
+    except Exception as error:  # whatever the library raises for a device it lacks
+        raise ValueError(f"no device {device!r} in {xp.__name__}") from error
 
 
 def _require_64_bits(xp: Any, device: Any) -> None:

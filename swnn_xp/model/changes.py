@@ -87,13 +87,23 @@ def moved(model: Model, backend: str, device: Any) -> Model:
     placement = model.placement
     if backend not in ("auto", model.backend):
         index_class = get_backend(backend).load()
-        placement = index_class.placement.find(backend, device)
+        placement = _returned(model.origin, backend, device) or index_class.placement.find(
+            backend, device
+        )
     elif device is not None:
         placement = placement.moved(device)
     if placement is model.placement:
         return model
     segments = tuple(index_class.build(segment.rows(), placement) for segment in model.segments)
-    return replace(model, segments=segments, placement=placement)
+    origin = model.origin or model.placement
+    return replace(model, segments=segments, placement=placement, origin=origin)
+
+
+def _returned(origin: Placement | None, backend: str, device: Any) -> Placement | None:
+    """Where the model was at first, if it is moved back there: only it knows the namespace."""
+    if origin is None or origin.backend != backend:
+        return None
+    return origin if device is None else origin.moved(device)
 
 
 def _grown(model: Model, rows: QuantisedRows) -> tuple[Index, ...]:

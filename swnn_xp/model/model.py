@@ -50,6 +50,8 @@ class Model:
     version: int = 0
     untrusted: bool = False
     """Whether the labels came from a file: their ids are checked before they first vote."""
+    origin: Placement | None = None
+    """Where the model was before it was first moved; None if it never was."""
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what is cached: copies on a device can't be pickled, and are soon made again.
