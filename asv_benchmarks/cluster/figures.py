@@ -35,7 +35,7 @@ def main() -> None:
     recipes = [MatrixShard(X[:half], Y[:half], 0), MatrixShard(X[half:], Y[half:], half)]
     shards = [make_shard(recipe, params) for recipe in recipes]
     wanted = params["n_neighbors"]
-    found = [search_shard(shard, block, wanted) for shard in shards]
+    found = [search_shard(shard, block, wanted, BETA) for shard in shards]
     merged = merge(*found, wanted)
     known = [labels_of_winners(shard, merged) for shard in shards]
 
@@ -46,7 +46,7 @@ def main() -> None:
     say("index, bytes a non-zero", size / X[:half].nnz)
     say("index, bytes a row", size / half)
     say("build, us a row", 1e6 * cpu(lambda: make_shard(recipes[0], params), 1) / half)
-    say("search, ms a query", 1e3 * cpu(lambda: search_shard(shards[0], block, wanted)) / BLOCK)
+    say("search, ms a query", 1e3 * cpu(lambda: search_shard(shards[0], block, wanted, BETA)) / BLOCK)
     for part in (4, 2, 1):
         rows = X.shape[0] // part
         clf = SWNNClassifier().fit(X[:rows], Y[:rows])

@@ -15,7 +15,7 @@ from swnn_xp.backends import Settings
 from swnn_xp.backends.numba_ import NumbaIndex
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours, Ranking
-from swnn_xp.search.top_rows import merge
+from swnn_xp.search.top_rows import merge, padded, shifted
 from swnn_xp.vote.votes import rank, vote
 
 
@@ -86,7 +86,7 @@ class Session:
         """Find the neighbours of one row: ``ids`` and ``sims`` of shape (n_neighbors,)."""
         self._follow()
         found = self._model.with_ids(self._positions_one(indices, values))
-        return _padded(found, self._settings.n_neighbors)
+        return padded(found, self._settings.n_neighbors)
 
     def _positions_one(self, indices: Any, values: Any) -> Neighbours:
         """Neighbours of one row by position; no more than there are rows."""
@@ -135,7 +135,7 @@ class Session:
         merged: Neighbours | None = None
         for offset, session in zip(self._model.offsets, self._sessions, strict=True):
             ids, sims = session.kneighbors_one(indices, values)
-            found = Neighbours(np.where(ids >= 0, ids + offset, -1)[None, :], sims[None, :])
+            found = shifted(Neighbours(ids[None, :], sims[None, :]), offset)
             merged = found if merged is None else merge(merged, found, found.ids.shape[1])
         assert merged is not None
         return merged
@@ -148,13 +148,3 @@ def _kernel_labels(model: Model, n_rows: int) -> Labels:
         return prepared
     _ = model.checked_labels  # damaged labels are refused now, not by a later answer
     return Labels.prepare(np.zeros(n_rows + 1, np.int64), np.zeros(0, np.int32))
-
-
-def _padded(found: Neighbours, size: int) -> Neighbours:
-    """Neighbours in this many slots."""
-    more = size - found.ids.shape[0]
-    if not more:
-        return found
-    return Neighbours(
-        np.concatenate([found.ids, np.full(more, -1)]), np.concatenate([found.sims, np.zeros(more)])
-    )
