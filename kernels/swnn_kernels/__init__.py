@@ -49,7 +49,7 @@ _HOMES = {
     "warmup": "warming",
 }
 
-_WITHOUT_NUMBA = {"records"}
+_WITHOUT_NUMBA = {"records"}  # of the homes
 
 
 @cache

@@ -19,7 +19,7 @@ Float64 = Annotated[np.ndarray, np.float64]
 def aligned_zeros(size: int, dtype: type) -> np.ndarray:
     """Zeros that start on a cache line, so that a vector of 64 bytes lies in one."""
     item = np.dtype(dtype).itemsize
-    memory = np.zeros(size + 64 // item, dtype=dtype)
+    memory: np.ndarray = np.zeros(size + 64 // item, dtype=dtype)
     skip = (-memory.ctypes.data % 64) // item
     return memory[skip : skip + size]
 

@@ -5,15 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import inline, kernel
+from swnn_kernels.scales import FRACTION_BITS, MAGNITUDE_SCALE
 
-FRACTION_BITS = 23
-"""A unit value is stored as the integer nearest to itself times 2**23."""
-COS_SCALE = 2.0**-46
-"""The integer dot product of two unit rows times this is their cosine."""
-VOTE_SCALE = 2.0**40
-"""A vote's weight is the integer nearest to Sim**alpha times 2**40."""
-
-_MAGNITUDE = 2.0**22
 _ONE = 2.0**FRACTION_BITS
 _ONE_WORD = 2**19  # this many squares of 2**44 would overflow an int64
 _LOW = 2**32 - 1
@@ -33,7 +26,7 @@ def quantise_row(values, start, stop, out, at):  # type: ignore[no-untyped-def]
     high = np.int64(0)
     low = np.int64(0)
     for p in range(start, stop):
-        scaled = np.int64(np.rint(values[p] / largest * _MAGNITUDE)) if largest > 0.0 else 0
+        scaled = np.int64(np.rint(values[p] / largest * MAGNITUDE_SCALE)) if largest > 0.0 else 0
         out[at + p - start] = scaled
         square = np.int64(scaled) * np.int64(scaled)
         if stop - start < _ONE_WORD:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import IS_FULL, inline, kernel, struct_view
-from swnn_kernels.fixed_point import VOTE_SCALE, quantise_row
+from swnn_kernels.fixed_point import quantise_row
 from swnn_kernels.heap import sort_best_first
 from swnn_kernels.index.views import Postings, PrunedIndex
 from swnn_kernels.neighbours.exhaustive import search_exhaustive
 from swnn_kernels.neighbours.records import PruneBuffers, Query, QueryBuffers, Task
 from swnn_kernels.records import Rows
+from swnn_kernels.scales import VOTE_SCALE
 from swnn_kernels.vote.labels import Labels
 from swnn_kernels.vote.votes import vote
 

@@ -13,7 +13,7 @@ from swnn_kernels.dtypes import frozen
 from swnn_kernels.index import layout
 from swnn_kernels.index.arrays import StoredArrays
 from swnn_kernels.index.build import FEWEST, build_arrays
-from swnn_kernels.index.validation import check_entries, check_pointers, check_rows
+from swnn_kernels.index.validation import check_entries, check_layout, check_rows
 from swnn_kernels.index.views import Postings, PrunedIndex, pruned_index
 from swnn_kernels.records import Rows
 
@@ -82,7 +82,7 @@ class HybridIndex:
 
     def check(self) -> None:
         """Validate every array; ValueError if one could lead a kernel out of bounds."""
-        check_pointers(self.stored)
+        check_layout(self.stored)
         check_entries(self.stored, self.pruned)
 
     def check_lists(self, features: np.ndarray) -> None:

@@ -21,8 +21,8 @@ from swnn_kernels._numba import (
     struct_view,
     table,
 )
-from swnn_kernels.fixed_point import FRACTION_BITS
 from swnn_kernels.records import Rows
+from swnn_kernels.scales import FRACTION_BITS
 
 _MOST_LISTED = 0.005  # share of a feature's values that may stay in its list
 _ALIKE = 0.85  # mean of the levels over the large one from which one bitmap is enough

@@ -22,7 +22,7 @@ import numpy as np
 from swnn_kernels._numba import kernel, struct_view, table
 from swnn_kernels.dtypes import Int64, Uint8, Uint32
 from swnn_kernels.index.hybrid import HybridIndex
-from swnn_kernels.index.validation import check_pointers
+from swnn_kernels.index.validation import check_layout
 from swnn_kernels.index.views import Postings
 from swnn_kernels.records import Rows
 
@@ -80,7 +80,7 @@ class UntrustedIndex(HybridIndex):
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         """Put an index together after a check of shapes and pointers."""
         index = super().from_arrays(arrays)
-        check_pointers(index.stored)
+        check_layout(index.stored)
         return index
 
     def check_lists(self, features: np.ndarray) -> None:

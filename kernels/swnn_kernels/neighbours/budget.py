@@ -12,7 +12,6 @@ import numpy as np
 from swnn_kernels._numba import half_to_float, inline, routine
 from swnn_kernels._numba.scalars import count_ones
 from swnn_kernels._numba.vectors import at_least, load_floats, load_short_floats, splat
-from swnn_kernels.fixed_point import FRACTION_BITS
 from swnn_kernels.index.geometry import STEP_ROWS
 from swnn_kernels.neighbours.bitslice import to_bytes, weighted_sum
 from swnn_kernels.neighbours.bounds import store_scores
@@ -24,6 +23,7 @@ from swnn_kernels.neighbours.plan import as_weight
 from swnn_kernels.neighbours.records import Candidate, RowSlots
 from swnn_kernels.neighbours.sizes import CANDIDATES, LANES
 from swnn_kernels.neighbours.sparse import touch_rows
+from swnn_kernels.scales import FRACTION_BITS
 
 _FEATURES = 16  # frequent features that rank the rows
 _BITS = 7  # their weights' sum fits a byte

@@ -10,7 +10,6 @@ import numpy as np
 
 from swnn_kernels._numba import half_to_float, inline, routine
 from swnn_kernels._numba.scalars import prefetch
-from swnn_kernels.fixed_point import COS_SCALE
 from swnn_kernels.heap import push
 from swnn_kernels.index.arrays import LO_BITS
 from swnn_kernels.index.forward_entries import (
@@ -23,6 +22,7 @@ from swnn_kernels.neighbours.bounds import MARGIN
 from swnn_kernels.neighbours.buckets import bucket_of, nth_largest, order_by_bounds
 from swnn_kernels.neighbours.records import Candidate
 from swnn_kernels.neighbours.sizes import OVERLAP_MASK, PACK_BITS
+from swnn_kernels.scales import COS_SCALE
 from swnn_kernels.similarity import similarity
 
 _TINY = 1e-30  # below, numbers are too coarse for the margin: nothing is left out by them

@@ -13,7 +13,6 @@ from swnn_kernels._numba.vectors import (
     splat,
     store_floats,
 )
-from swnn_kernels.fixed_point import COS_SCALE
 from swnn_kernels.index.geometry import STEP_ROWS
 from swnn_kernels.neighbours.bitslice import to_bytes, weighted_sum
 from swnn_kernels.neighbours.bounds import bound_of_row, passing, store_bounds
@@ -28,6 +27,7 @@ from swnn_kernels.neighbours.grouping import counts_at
 from swnn_kernels.neighbours.plan import plan_sums
 from swnn_kernels.neighbours.records import Candidate, RowSlots, Sweep
 from swnn_kernels.neighbours.sizes import CANDIDATES, CHUNK, LANES
+from swnn_kernels.scales import COS_SCALE
 
 _AT_ONCE = 65536  # rows whose accumulators fit the second-level cache: no need to go by chunks
 _RAISE_AT = 6  # times S candidates: then it pays to raise the threshold before going on

@@ -6,7 +6,7 @@ import numpy as np
 
 from swnn_kernels._numba import kernel, struct_view, table
 from swnn_kernels.checks import check_k
-from swnn_kernels.fixed_point import VOTE_SCALE
+from swnn_kernels.scales import VOTE_SCALE
 from swnn_kernels.vote.labels import Labels
 from swnn_kernels.vote.votes import VoteBuffers, vote, vote_buffers
 
