@@ -24,7 +24,7 @@ from array_api_compat import device as array_device
 
 from swnn_xp.backends._device_index import DeviceIndex, Search
 from swnn_xp.backends._device_placement import DevicePlacement
-from swnn_xp.backends._memory import ShardCache, queries_that_fit, shard_runs
+from swnn_xp.backends._memory import RowRunCache, queries_that_fit, runs_that_fit
 from swnn_xp.backends._placement import is_cpu
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.input_kind import is_host
@@ -124,14 +124,14 @@ class ArrayApiPlacement(DevicePlacement):
         return xp.reshape(xp.where(there, taken, xp.zeros_like(taken)), shape)
 
 
-class _Shard(NamedTuple):
+class _RowRun(NamedTuple):
     first: int
     last: int
     rows: QuantisedRows
 
 
 class ArrayApiIndex(DeviceIndex):
-    """Training rows as they are, in shards whose products fit the memory."""
+    """Training rows as they are, in runs whose products fit the memory."""
 
     backend = "array-api"
     placement = ArrayApiPlacement
@@ -139,31 +139,31 @@ class ArrayApiIndex(DeviceIndex):
     def __init__(self, rows: QuantisedRows, placement: ArrayApiPlacement) -> None:
         super().__init__(rows, placement)
         self._rows = rows
-        self._cache: ShardCache[_Shard] = ShardCache()
+        self._cache: RowRunCache[_RowRun] = RowRunCache()
 
     def _device_rows(self) -> QuantisedRows:
         return self._rows
 
-    def _shards(self, memory_budget: int) -> Sequence[_Shard]:
-        return self._cache.get(memory_budget, self._make_shards)
+    def _runs(self, memory_budget: int) -> Sequence[_RowRun]:
+        return self._cache.get(memory_budget, self._make_runs)
 
-    def _make_shards(self, memory_budget: int) -> Sequence[_Shard]:
-        runs = shard_runs(self._rows.indptr, _ENTRY_BYTES, memory_budget)
-        return [_Shard(*run, slice_rows(self._rows, *run)) for run in runs]
+    def _make_runs(self, memory_budget: int) -> Sequence[_RowRun]:
+        bounds = runs_that_fit(self._rows.indptr, _ENTRY_BYTES, memory_budget)
+        return [_RowRun(*its, slice_rows(self._rows, *its)) for its in bounds]
 
     def _block_size(self, search: Search) -> int:
         budget = search.options.memory_budget
-        runs = [(shard.first, shard.last) for shard in self._shards(budget)]
+        bounds = [(run.first, run.last) for run in self._runs(budget)]
         dense = self.n_features * _FEATURE_BYTES
-        return queries_that_fit(self._rows.indptr, runs, _ENTRY_BYTES, dense, budget)
+        return queries_that_fit(self._rows.indptr, bounds, _ENTRY_BYTES, dense, budget)
 
     def _search_block(self, block: QuantisedRows, search: Search) -> Neighbours:
         xp = self.xp
         quantised = self._dense(block, xp.astype(block.quantised, xp.int64))
         ones = self._dense(block, xp.ones_like(block.quantised, dtype=xp.int64))
 
-        def products(shard: _Shard) -> tuple[Array, Array]:
-            rows = shard.rows
+        def products(run: _RowRun) -> tuple[Array, Array]:
+            rows = run.rows
             features = xp.astype(rows.indices, xp.int64)
             dots = _row_sums(xp.take(quantised, features, axis=1) * rows.quantised[None, :], rows)
             if not search.beta:
@@ -171,8 +171,8 @@ class ArrayApiIndex(DeviceIndex):
             return dots, _row_sums(xp.take(ones, features, axis=1), rows)
 
         sizes = xp.astype(row_sizes(block), xp.float64)
-        shards = self._shards(search.options.memory_budget)
-        return self._best_of_shards(shards, products, sizes, search)
+        runs = self._runs(search.options.memory_budget)
+        return self._best_of_runs(runs, products, sizes, search)
 
     def _dense(self, block: QuantisedRows, values: Array) -> Array:
         """Values of each query by feature; int64."""

@@ -44,7 +44,7 @@ def top_rows(
     kept = min(n_neighbors, n_rows)
     if n_queries == 0 or kept == 0:
         return missing(xp, sims, n_queries, n_neighbors)
-    ids = _chosen_ids(xp, sims, kept, kth_largest or _kth_by_sorting)
+    ids = _chosen_ids(xp, sims, kept, kth_largest or kth_by_sorting)
     best = xp.take_along_axis(sims, ids, axis=1)
     # Ids ascend here, and the sort is stable: of equal similarities the smaller id comes first.
     order = xp.argsort(-best, axis=1, stable=True)
@@ -124,7 +124,8 @@ def _chosen_ids(xp: Array, sims: Array, kept: int, kth_largest: Callable) -> Arr
     return xp.reshape(xp.nonzero(chosen)[1], (sims.shape[0], kept))
 
 
-def _kth_by_sorting(sims: Array, k: int) -> Array:
+def kth_by_sorting(sims: Array, k: int) -> Array:
+    """Each row's k-th largest value, shape (rows, 1)."""
     xp = array_namespace(sims)
     return xp.sort(sims, axis=1)[:, sims.shape[1] - k, None]
 
