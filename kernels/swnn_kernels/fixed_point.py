@@ -14,7 +14,7 @@ _LOW = 2**32 - 1
 
 @inline
 def quantise_row(values, start, stop, out, at):  # type: ignore[no-untyped-def]
-    """Quantise ``values[start:stop]`` into ``out[at:]``; False if one is not finite."""
+    """Quantise ``values[start:stop]`` into ``out[at:]``; return False if one is not finite."""
     largest = 0.0
     finite = True
     for p in range(start, stop):
@@ -46,7 +46,7 @@ def quantise_row(values, start, stop, out, at):  # type: ignore[no-untyped-def]
 
 @kernel
 def _quantise(indptr, values, quantised):  # type: ignore[no-untyped-def]
-    """Quantise all rows; the first one that holds a value that is not finite, or -1."""
+    """Quantise all rows; return the first one that holds a value that is not finite, or -1."""
     for row in range(indptr.size - 1):
         if not quantise_row(values, indptr[row], indptr[row + 1], quantised, indptr[row]):
             return row

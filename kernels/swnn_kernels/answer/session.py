@@ -41,7 +41,7 @@ class Session:
     method : {"auto", "exhaustive", "pruned"}
         All return the same.
     budget : int, optional
-        Most rows to rescore for a query, those with the best scores by the query's inverted lists
+        Most rows to rescore for a query, those with the best scores by the query's postings lists
         and heaviest features: faster, but not exact.
 
     Examples

@@ -35,8 +35,8 @@ def decode_rows(arrays: dict[str, np.ndarray]) -> Rows:
     at_row = np.concatenate([stored.list_rows, _spread(stored.forward_indptr)])
     frequent = stored.frequent_features[(hi & (2**KEY_BITS - 1)) >> 1]
     features = np.concatenate([_spread(stored.list_indptr), frequent])
-    upper = hi.view(np.int32) >> KEY_BITS
-    quantised = np.concatenate([stored.list_quantised, (upper << LO_BITS) + stored.forward_lo])
+    high = hi.view(np.int32) >> KEY_BITS
+    quantised = np.concatenate([stored.list_quantised, (high << LO_BITS) + stored.forward_lo])
     order = np.lexsort((features, at_row))
     indptr = np.zeros(n_rows + 1, dtype=np.int64)
     np.cumsum(np.bincount(at_row, minlength=n_rows), out=indptr[1:])

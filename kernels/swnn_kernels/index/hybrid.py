@@ -86,7 +86,7 @@ class HybridIndex:
         check_entries(self.stored, self.pruned)
 
     def check_lists(self, features: np.ndarray) -> None:
-        """Check the inverted lists of a query's features: here all are known to be sound."""
+        """Check the postings lists of a query's features: here all are known to be sound."""
 
     @property
     def n_rows(self) -> int:
@@ -125,7 +125,7 @@ class HybridIndex:
 
     @cached_property
     def postings(self) -> Postings:
-        """Inverted lists of all features, for the exhaustive search; kept after the first use."""
+        """Postings lists of all features, for the exhaustive search; kept after the first use."""
         return self._inverted()
 
     def _inverted(self) -> Postings:

@@ -37,7 +37,7 @@ def _first_bad_row(indptr, indices, quantised, n_features):  # type: ignore[no-u
 
 @inline
 def _entry_fits(index, row, p):  # type: ignore[no-untyped-def]
-    """Whether a forward entry has its bits and lies within its level; how many bits it has."""
+    """Whether a forward entry has its bits and lies within its level, and how many bits it has."""
     hi = index.forward_hi[p]
     frequent = frequent_id_of(hi)
     ratio = ratio_of(quantised_of(hi, index.forward_lo[p]), half_to_float(index.row_scales[row]))

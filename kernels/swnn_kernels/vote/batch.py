@@ -64,7 +64,7 @@ def _vote_all(  # type: ignore[no-untyped-def]
         found = 0
         while found < rows.shape[1] and rows[q, found] >= 0:
             found += 1
-        held = vote(labels, buffers, rows[q], sims[q], found, alpha)
-        for i in range(held):
+        n_best = vote(labels, buffers, rows[q], sims[q], found, alpha)
+        for i in range(n_best):
             out_labels[q, i] = buffers.best_labels[i]
             out_scores[q, i] = buffers.best_sums[i] * (1.0 / VOTE_SCALE)
