@@ -236,7 +236,7 @@ class NeighbourEstimator(Estimator):
 
     @property
     def n_samples_fit_(self) -> int:
-        """Number of training rows that count: appended ones do, removed ones do not."""
+        """Number of training rows: appended ones count, removed ones do not."""
         return self._fitted_model().n_rows
 
     @property

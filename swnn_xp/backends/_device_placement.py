@@ -74,7 +74,7 @@ class DevicePlacement(Placement):
         return self if wanted == self.device else type(self)(self.backend, wanted)
 
     def prepare(self, X: Any, name: str = "X") -> QuantisedRows:
-        """Turn a matrix into canonical unit rows on the device; copies them from the host."""
+        """Turn a matrix into canonical quantised rows on the device; copies them from the host."""
         if is_host(X):
             return self.rows(quantise_rows(canonical_rows(X, name)))
         self._require_accepted(X, self.backend, name)

@@ -43,7 +43,7 @@ class Placement:
         return self
 
     def prepare(self, X: Any, name: str = "X") -> QuantisedRows:
-        """Turn a matrix into canonical unit rows that are placed here."""
+        """Turn a matrix into canonical quantised rows that are placed here."""
         if not is_host(X):
             kind = input_kind(X)
             what = f"a {kind} array" if kind != "array-api" else f"of type {type(X).__module__}"

@@ -1,6 +1,6 @@
-"""The NumPy/SciPy backend: the posting lists of a query's features, added up by sparse products.
+"""The NumPy/SciPy backend: the postings lists of a query's features, added up by sparse products.
 
-The training rows are kept transposed: a row of the matrix is the posting list of one feature. A
+The training rows are kept transposed: a row of the matrix is the postings list of one feature. A
 query picks the lists of its features; their product with its quantised values gives the dot
 products with all training rows, and counting how often each training row occurs in them gives the
 overlaps. Quantised values are integers in float64, so the sums are exact.

@@ -70,8 +70,7 @@ class ResumableOutput:
             self._log: BinaryIO = opened.enter_context(self._open_journal())
             self._lock()
             complete = self._last_complete()
-            mode = "r+b" if complete.size else "wb"
-            self._out: BinaryIO = opened.enter_context(self._partial.open(mode))
+            self._out: BinaryIO = opened.enter_context(self._open_partial(complete))
             self.start = complete.mark
             if complete.size:
                 self._out.truncate(complete.size)
@@ -108,6 +107,9 @@ class ResumableOutput:
             return self._journal.open("ab")
         except OSError as error:  # such as a missing folder: the user knows the output only
             raise OSError(error.errno, error.strerror, str(self._target)) from None
+
+    def _open_partial(self, complete: _Complete) -> BinaryIO:
+        return self._partial.open("r+b") if complete.size else self._partial.open("wb")
 
     def _lock(self) -> None:
         try:

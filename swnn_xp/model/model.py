@@ -78,7 +78,7 @@ class Model:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows that count."""
+        """Number of rows not removed."""
         return self.n_positions - (0 if self.removed is None else int(self.removed.sum()))
 
     @cached_property
@@ -96,7 +96,7 @@ class Model:
 
     @cached_property
     def label_counts(self) -> NDArray[np.int64]:
-        """Number of rows that count for each label."""
+        """Number of rows not removed for each label."""
         labels = self.checked_labels
         if self.removed is not None:
             labels = keep_rows(labels, ~self.removed)
@@ -113,7 +113,7 @@ class Model:
         return stack_rows([segment.rows() for segment in self.segments])
 
     def queries(self, X: Any) -> QuantisedRows:
-        """Turn a matrix of queries into canonical unit rows where the model is."""
+        """Turn a matrix of queries into canonical quantised rows where the model is."""
         rows = self.placement.prepare(X, "X")
         check_width(rows.n_features, self.n_features)
         return rows._replace(n_features=self.n_features)
@@ -172,7 +172,7 @@ class Model:
         return position if self.row_ids is None else int(self.row_ids[position])
 
     def positions_of(self, ids: ArrayLike) -> NDArray[np.int64]:
-        """Positions of rows that count, ascending; a ValueError names an id that has none."""
+        """Positions of rows not removed, ascending; a ValueError names an id that has none."""
         wanted = np.unique(np.atleast_1d(np.asarray(ids)))
         if wanted.size and wanted.dtype.kind not in "iu":
             raise ValueError(f"row ids must be whole numbers, got dtype {wanted.dtype}")
