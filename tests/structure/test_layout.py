@@ -18,7 +18,7 @@ LAYERS = (
     {"search"},
     {"vote"},
     {"backends"},
-    {"io", "store", "text", "metrics", "summary"},
+    {"io", "store", "metrics", "summary"},
     {"model"},
     {"learn"},
     {"_neighbour_estimator"},  # what the estimators share
