@@ -14,6 +14,7 @@ from swnn_kernels.dtypes import frozen
 from swnn_kernels.fixed_point import quantise
 from swnn_kernels.index.hybrid import HybridIndex
 from swnn_kernels.index.untrusted import UntrustedIndex
+from swnn_kernels.learn import warming as learning
 from swnn_kernels.records import Rows, Settings
 from swnn_kernels.text.decimal import powers_of_five, scaled
 from swnn_kernels.text.parse import ParseRules, parse_rows, room_for_rows
@@ -57,6 +58,10 @@ def warmup(progress: Callable[[str], None] | None = None) -> Path | None:
         rank(index, labels, rows, settings, 1, method=method)
         session = Session(index, labels, settings, method=method)
         session.predict_one(np.arange(2), np.ones(2), 1)
+    step("training")
+    learning.train()
+    step("ranking")
+    learning.rank()
     return cache_folder()
 
 

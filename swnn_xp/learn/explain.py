@@ -10,7 +10,8 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from swnn_kernels.learn.bins import N_BINS, SHARE_SHIFT
-from swnn_kernels.learn.rank import SCORE_BITS, Ranker
+from swnn_kernels.learn.rank import SCORE_BITS
+from swnn_kernels.learn.scorer import Ranker
 from swnn_xp.backends import Options, Settings
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.vote_score import knots

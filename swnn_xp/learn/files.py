@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from swnn_kernels.learn.candidates import Selection
-from swnn_kernels.learn.rank import Ranker
+from swnn_kernels.learn.scorer import Ranker
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.settings import Rule
 from swnn_xp.model.files import Extra, SavedModel

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from swnn_kernels.learn.rank import SCORE_BITS, Ranker
+from swnn_kernels.learn.rank import SCORE_BITS
+from swnn_kernels.learn.scorer import Ranker
 from swnn_xp.learn.descent import LabelModels
 from swnn_xp.rows.fixed_point import QUANTISED_BITS
 

@@ -13,7 +13,8 @@ from array_api_compat import array_namespace, device
 
 from swnn_kernels.learn.bins import N_BINS, SHARE_SHIFT
 from swnn_kernels.learn.candidates import Selection
-from swnn_kernels.learn.rank import SCORE_BITS, Ranker, rank_candidates
+from swnn_kernels.learn.rank import SCORE_BITS, rank_candidates
+from swnn_kernels.learn.scorer import Ranker
 from swnn_kernels.records import Rows
 from swnn_xp.backends import Options
 from swnn_xp.backends.numba_ import KernelLabels
@@ -50,9 +51,9 @@ def rank_found(
     """
     learned: Learned = model.learned
     if isinstance(model.placed_labels, KernelLabels):
-        prepared, ranker = model.placed_labels.prepared, learned.checked_ranker
+        prepared, scorer = model.placed_labels.prepared, learned.scorer
         rows, n_jobs = Rows(*queries), options.n_jobs
-        best = rank_candidates(prepared, ranker, learned.selection, rows, found, k, n_jobs=n_jobs)
+        best = rank_candidates(prepared, scorer, learned.selection, rows, found, k, n_jobs=n_jobs)
         return Ranking(*best)
     ranker = learned.placed_ranker(model.placement)
     most_votes = found.ids.shape[1] * longest_row(model.placed_labels)

@@ -12,8 +12,9 @@ import numpy as np
 from swnn_kernels.dtypes import frozen
 from swnn_kernels.learn.bins import N_BINS
 from swnn_kernels.learn.candidates import Selection
-from swnn_kernels.learn.rank import Ranker
+from swnn_kernels.learn.scorer import Ranker, Scorer
 from swnn_xp.learn.settings import Rule
+from swnn_xp.rows.canonical import is_ascending
 from swnn_xp.rows.untrusted import check_pointers, check_range
 
 _DTYPES = {
@@ -56,6 +57,11 @@ class Learned:
         """The ranker, read-only; raises ValueError if its arrays can't be one."""
         check_ranker(self.ranker, self.n_features, len(self.selection.cuts))
         return map_ranker(lambda array: frozen(np.ascontiguousarray(array)), self.ranker)
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        """The ranker as the kernels take it."""
+        return Scorer.prepare(self.checked_ranker, self.n_features)
 
     def check(self) -> None:
         """Raise ValueError if the ranker's arrays can't be one."""
@@ -104,3 +110,5 @@ def check_ranker(ranker: Ranker, n_features: int, n_cuts: int) -> None:
     if not fits:
         raise ValueError("the ranker's arrays do not fit together")
     check_range("the ranker's features", ranker.features, 0, n_features - 1)
+    if not is_ascending(ranker.indptr, ranker.features):
+        raise ValueError("the ranker's features must ascend in each label")

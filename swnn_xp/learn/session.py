@@ -28,9 +28,7 @@ class RankingSession(Session):
         if isinstance(placed, KernelLabels):
             labels: Labels = placed.prepared
             learned = model.learned
-            ranker = CandidateRanker(
-                labels, learned.checked_ranker, learned.selection, model.n_features
-            )
+            ranker = CandidateRanker(labels, learned.scorer, learned.selection)
             super()._open(model)
             self._ranker = ranker
         else:

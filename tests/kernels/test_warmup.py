@@ -46,6 +46,28 @@ path = Path(sys.argv[1])
 path.write_text("1 2 3\\n0,2 0:1.5 1:-2e-3\\n")
 read_xmc(path)
 """
+LEARN = """
+import scipy.sparse as sp
+from swnn_xp import LearnedWeights, SWNNRanker
+rng = np.random.default_rng(0)
+X = sp.csr_array((rng.random((60, 9)) < 0.4) * rng.random((60, 9)))
+Y = sp.csr_array((rng.random((60, 4)) < 0.3).astype(np.int8))
+for array in (X.data, X.indices, X.indptr, Y.indptr):
+    array.flags.writeable = False
+LearnedWeights().fit(X, Y)
+for params in ({}, {"n_neighbors": 2, "n_candidates": np.int64(2), "C": 1, "n_jobs": 2}):
+    clf = SWNNRanker(**params).fit(X, Y)
+    clf.predict_topk(X[:7])
+    clf.predict_proba(X.toarray())
+    clf.explain(X[[0]], 1)
+    for _ in range(2):
+        clf.session().predict_one([0, 3], [1, 2], 9)
+        clf.session(budget=2).predict_one(np.arange(3), np.ones(3, np.float32))
+        clf.partial_fit(X[:3], Y[:3])
+    clf.save(sys.argv[1] + " ranked")
+    SWNNRanker.load(sys.argv[1] + " ranked").session().predict_one([1], [1.0])
+    SWNNRanker.load(sys.argv[1] + " ranked", mmap=False, verify=True).predict_topk(X)
+"""
 COMPARE = """
 after = [list(kernel.signatures) for kernel in KERNELS]
 changed = [k.py_func.__name__ for k, a, b in zip(KERNELS, before, after) if a != b]
@@ -68,7 +90,7 @@ def run(code, *arguments, **variables):
 def test_after_a_warmup_no_entry_point_compiles(plain, tmp_path, plain_numba):
     variables = plain_numba if plain else {}
     left_out = ["answer_pruned"] if plain else []  # it needs vectors
-    folder = run(WARM + USE_ALL + READ + COMPARE, tmp_path / "rows.txt", *left_out, **variables)
+    folder = run(WARM + USE_ALL + READ + LEARN + COMPARE, tmp_path / "rows.txt", *left_out, **variables)
     assert os.path.isdir(folder)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from swnn_kernels._numba import inline, kernel, struct_view, table
-from swnn_kernels.dtypes import Int64
+from swnn_kernels.dtypes import Int64, frozen
 from swnn_kernels.heap import push, sort_best_first
 from swnn_kernels.similarity import vote_weight
 from swnn_kernels.vote.labels import Labels
@@ -204,13 +204,13 @@ def find_candidates(
     >>> labels.tolist(), shares.tolist()
     ([[4, 2]], [[[1.0, 1.0], [0.0, 0.25]]])
     """
-    ids = np.ascontiguousarray(found[0], np.int64)
-    sims = np.ascontiguousarray(found[1], np.float64)
+    ids = frozen(np.ascontiguousarray(found[0], np.int64))
+    sims = frozen(np.ascontiguousarray(found[1], np.float64))
     if ids.size and not -1 <= ids.min() <= ids.max() < labels.n_rows:
         raise ValueError(f"neighbours must lie in -1..{labels.n_rows - 1}")
     if copies is None:
         copies = np.zeros(0, np.int64), np.full(ids.shape[0], -1)
-    of_rows, of_queries = (np.ascontiguousarray(part, np.int64) for part in copies)
+    of_rows, of_queries = (frozen(np.ascontiguousarray(part, np.int64)) for part in copies)
     best = np.empty((ids.shape[0], selection.n_candidates), np.int32)
     shares = np.empty((*best.shape, len(selection.cuts)))
     most = labels.most_voted(ids.shape[1])

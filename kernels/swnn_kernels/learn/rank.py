@@ -1,9 +1,6 @@
 """Ranking a query: candidates, vote score, label models, best k. All integers.
 
 A score is an integer in steps of 2**-38: ``(w.q << shift) + bias + one table entry for each cut``.
-A label's weights are walked against the query, which lies scattered over all features: on
-EURLEX57K that is 2.5 times faster than looking the query's features up in a hash table per label,
-and it needs no second form of the model.
 """
 
 from __future__ import annotations
@@ -15,7 +12,7 @@ import numpy as np
 from swnn_kernels._numba import inline, kernel, struct_view, table
 from swnn_kernels.answer.kernels import load_raw
 from swnn_kernels.checks import check_k, check_n_jobs
-from swnn_kernels.dtypes import Float64, Int16, Int32, Int64, Uint8, frozen
+from swnn_kernels.dtypes import Float64, Int32, Int64, frozen
 from swnn_kernels.heap import push, sort_best_first
 from swnn_kernels.learn.bins import N_BINS, bin_of
 from swnn_kernels.learn.candidates import (
@@ -28,6 +25,7 @@ from swnn_kernels.learn.candidates import (
     share_at,
     slot_of,
 )
+from swnn_kernels.learn.scorer import Ranker, Scorer, ask_for, linear_score
 from swnn_kernels.parallel import in_parallel
 from swnn_kernels.records import Rows
 from swnn_kernels.vote.labels import Labels
@@ -35,20 +33,7 @@ from swnn_kernels.vote.labels import Labels
 SCORE_BITS = 38
 """Scores are integers in steps of 2**-38."""
 _STEP = 2.0**-SCORE_BITS
-_NO_COPIES = np.zeros(0, np.int64)
 _NO_WEIGHTS = frozen(np.zeros(0))
-
-
-class Ranker(NamedTuple):
-    """Label models and vote score, as they are stored."""
-
-    indptr: Int64  # (n_labels + 1,)
-    features: Int32  # (nnz,), ascending in a label
-    weights: Int16  # (nnz,)
-    biases: Int64  # (n_labels,), in steps of 2**-38
-    modelled: Uint8  # (n_labels,): 0 where the vote score stands alone
-    tables: Int64  # (2 * n_cuts * N_BINS,): for labels without a model, then for those with one
-    shift: int  # turns the step of a product weight * value into that of a score
 
 
 class RankBuffers(NamedTuple):
@@ -62,37 +47,28 @@ class RankBuffers(NamedTuple):
     quantised: Int32
 
 
-_open_ranker, _open_rows = struct_view(Ranker), struct_view(Rows)
+_open_scorer, _open_rows = struct_view(Scorer), struct_view(Rows)
 _open_buffers = struct_view(RankBuffers)
 
 
 @inline
-def _linear_score(ranker, label, scattered):  # type: ignore[no-untyped-def]
-    """Exact dot product of a label's weights and the query."""
-    total = np.int64(0)
-    for p in range(np.uint64(ranker.indptr[label]), np.uint64(ranker.indptr[label + 1])):
-        feature = np.uint64(ranker.features[p])
-        total += np.int64(ranker.weights[p]) * np.int64(scattered[feature])
-    return total
-
-
-@inline
-def _vote_score(ranker, tally, slot, is_modelled):  # type: ignore[no-untyped-def]
+def _vote_score(scorer, tally, slot, is_modelled):  # type: ignore[no-untyped-def]
     """Part of a candidate's score that the neighbours give."""
     n_cuts = tally.cuts.size
     total, first = np.int64(0), np.int64(is_modelled) * n_cuts * N_BINS
     for c in range(n_cuts):
-        total += ranker.tables[first + c * N_BINS + bin_of(share_at(tally, slot, c))]
+        total += scorer.tables[first + c * N_BINS + bin_of(share_at(tally, slot, c))]
     return total
 
 
 @inline
-def _score(ranker, tally, bits, label, scattered):  # type: ignore[no-untyped-def]
+def _score(scorer, tally, bits, label, scattered, query):  # type: ignore[no-untyped-def]
     """Score of a candidate; labels that came after the training have no model."""
-    is_modelled = label < ranker.modelled.size and ranker.modelled[label] != 0
-    score = _vote_score(ranker, tally, slot_of(tally, bits, label), is_modelled)
+    is_modelled = label < scorer.modelled.size and scorer.modelled[label] != 0
+    score = _vote_score(scorer, tally, slot_of(tally, bits, label), is_modelled)
     if is_modelled:
-        score += (_linear_score(ranker, label, scattered) << ranker.shift) + ranker.biases[label]
+        linear = linear_score(scorer, label, scattered, query)
+        score += (linear << scorer.shift) + scorer.biases[label]
     return score
 
 
@@ -104,14 +80,16 @@ def _scatter(buffers, queries, q, present):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _rank_one(labels, tally, ranker, buffers, alpha, found):  # type: ignore[no-untyped-def]
-    """Fill the best labels of the scattered query; their number."""
+def _rank_one(labels, tally, scorer, buffers, alpha, found, query):  # type: ignore[no-untyped-def]
+    """Fill the best labels of a query, which is scattered too; their number."""
     ids, sims = found
     held, bits = collect(labels, ids, sims, (ids, np.int64(-1)), alpha, tally)
     ranked = 0
     for i in range(held):
         label = tally.best_labels[i]
-        score = _score(ranker, tally, bits, label, buffers.scattered)
+        if i + 1 < held:
+            ask_for(scorer, tally.best_labels[i + 1], query)
+        score = _score(scorer, tally, bits, label, buffers.scattered, query)
         ranked = push(
             buffers.best_scores, buffers.best_labels, ranked, buffers.best_scores.size, score, label
         )
@@ -131,11 +109,12 @@ def _write(buffers, ranked, labels, scores):  # type: ignore[no-untyped-def]
 def _rank_found(tables, queries_table, alpha, ids, sims, out_labels, out_scores):  # type: ignore[no-untyped-def]
     """Rank the labels of canonical queries whose neighbours are known."""
     labels, tally = open_labels(tables[0]), open_tally(tables[1])
-    ranker, buffers = _open_ranker(tables[2]), _open_buffers(tables[3])
+    scorer, buffers = _open_scorer(tables[2]), _open_buffers(tables[3])
     queries = _open_rows(queries_table)
     for q in range(ids.shape[0]):
+        query = queries.indices, queries.quantised, queries.indptr[q], queries.indptr[q + 1]
         _scatter(buffers, queries, q, True)
-        ranked = _rank_one(labels, tally, ranker, buffers, alpha, (ids[q], sims[q]))
+        ranked = _rank_one(labels, tally, scorer, buffers, alpha, (ids[q], sims[q]), query)
         _scatter(buffers, queries, q, False)
         _write(buffers, ranked, out_labels[q], out_scores[q])
 
@@ -144,11 +123,12 @@ def _rank_found(tables, queries_table, alpha, ids, sims, out_labels, out_scores)
 def _rank_raw(tables, raw, alpha, found, out_labels, out_scores):  # type: ignore[no-untyped-def]
     """Rank the labels of one raw query that a search has accepted."""
     labels, tally = open_labels(tables[0]), open_tally(tables[1])
-    ranker, buffers = _open_ranker(tables[2]), _open_buffers(tables[3])
+    scorer, buffers = _open_scorer(tables[2]), _open_buffers(tables[3])
     size = load_raw(buffers, _NO_WEIGHTS, buffers.scattered.size, raw[0], raw[1])
     for p in range(size):
         buffers.scattered[buffers.indices[p]] = buffers.quantised[p]
-    ranked = _rank_one(labels, tally, ranker, buffers, alpha, found)
+    query = buffers.indices, buffers.quantised, np.int64(0), np.int64(size)
+    ranked = _rank_one(labels, tally, scorer, buffers, alpha, found, query)
     for p in range(size):
         buffers.scattered[buffers.indices[p]] = 0
     _write(buffers, ranked, out_labels, out_scores)
@@ -158,28 +138,27 @@ class _Thread:
     """Buffers of one thread and the tables that kernels open; a table keeps nothing alive."""
 
     def __init__(
-        self, labels: Labels, ranker: Ranker, selection: Selection, n_features: int, k: int,
-        longest: int,
-    ) -> None:  # fmt: skip
+        self, labels: Labels, scorer: Scorer, selection: Selection, k: int, longest: int
+    ) -> None:
         most = labels.most_voted(selection.cuts[-1])
         kept = max(1, min(selection.n_candidates, most))
         tally: Tally = make_tally(most, selection.cuts, kept)
         buffers = RankBuffers(
-            np.zeros(n_features, np.int32),
+            np.zeros(scorer.n_features, np.int32),
             np.empty(min(k, kept), np.int64),
             np.empty(min(k, kept), np.int64),
             np.empty(longest, np.int32),
             np.empty(longest),
             np.empty(longest, np.int32),
         )
-        self.kept = labels, tally, ranker, buffers
-        self.tables = table(labels), table(tally), table(ranker), table(buffers)
+        self.kept = labels, tally, scorer, buffers
+        self.tables = table(labels), table(tally), table(scorer), table(buffers)
         self.k, self.longest = k, longest
 
 
 def rank_candidates(
     labels: Labels,
-    ranker: Ranker,
+    scorer: Scorer,
     selection: Selection,
     queries: Rows,
     found: tuple[np.ndarray, np.ndarray],
@@ -193,7 +172,7 @@ def rank_candidates(
     ----------
     labels : Labels
         Labels of the rows that were searched.
-    ranker : Ranker
+    scorer : Scorer
     selection : Selection
     queries : Rows
         The queries themselves, not scaled by feature weights.
@@ -217,20 +196,23 @@ def rank_candidates(
     ...                 np.zeros(2, np.int64), np.array([0, 1], np.uint8), vote, 1)
     >>> queries = Rows(np.array([0, 1]), np.array([0]), np.array([2**23]), 1)
     >>> found = np.array([[0, 1]]), np.array([[0.5, 0.5]])
-    >>> best = rank_candidates(labels, ranker, Selection((2,), 5, 1.0), queries, found, 2)
+    >>> scorer = Scorer.prepare(ranker, 1)
+    >>> best = rank_candidates(labels, scorer, Selection((2,), 5, 1.0), queries, found, 2)
     >>> [part.tolist() for part in best]
     [[[1, 0]], [[1.0, 0.0]]]
     """
     k, (ids, sims) = check_k(k), found
-    ids = np.ascontiguousarray(ids, dtype=np.int64)
-    sims = np.ascontiguousarray(sims, dtype=np.float64)
+    ids = frozen(np.ascontiguousarray(ids, dtype=np.int64))
+    sims = frozen(np.ascontiguousarray(sims, dtype=np.float64))
     if ids.size and not -1 <= ids.min() <= ids.max() < labels.n_rows:
         raise ValueError(f"neighbours must lie in -1..{labels.n_rows - 1}")
     queries = queries.prepared()
+    if queries.n_features > scorer.n_features:
+        raise ValueError(f"queries have {queries.n_features} features, not {scorer.n_features}")
     out = np.empty((queries.n_rows, k), np.int64), np.empty((queries.n_rows, k))
 
     def answer(first: int, last: int) -> None:
-        thread = _Thread(labels, ranker, selection, queries.n_features, k, 0)
+        thread = _Thread(labels, scorer, selection, k, 0)
         mine = queries._replace(indptr=queries.indptr[first : last + 1])
         part = (array[first:last] for array in (ids, sims, *out))
         _rank_found(thread.tables, table(mine), selection.alpha, *part)
@@ -245,16 +227,13 @@ class CandidateRanker:
     Parameters
     ----------
     labels : Labels
-    ranker : Ranker
+    scorer : Scorer
     selection : Selection
-    n_features : int
     """
 
-    def __init__(
-        self, labels: Labels, ranker: Ranker, selection: Selection, n_features: int
-    ) -> None:
-        self._model = labels, ranker, selection, n_features
-        self._thread = _Thread(*self._model, 5, min(1024, n_features))
+    def __init__(self, labels: Labels, scorer: Scorer, selection: Selection) -> None:
+        self._model = labels, scorer, selection
+        self._thread = _Thread(*self._model, 5, min(1024, scorer.n_features))
 
     def rank_one(
         self,
