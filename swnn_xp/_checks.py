@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 def check_count(value: Any, name: str) -> None:
     """Require a whole number of at least 1."""
-    if type(value) is int and value >= 1:  # sessions ask for every answer: the usual case is quick
-        return
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
 

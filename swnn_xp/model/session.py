@@ -74,10 +74,10 @@ class Session:
         >>> clf.session().predict_one([1], [0.5], k=1).labels.tolist()
         [1]
         """
-        check_count(k, "k")
         self._follow()
-        if len(self._sessions) == 1:
+        if len(self._sessions) == 1:  # it checks k itself
             return Ranking(*self._sessions[0].predict_one(indices, values, k))
+        check_count(k, "k")
         found = self._merged(indices, values)
         best = rank(vote(found, self._model.checked_labels, self._settings.alpha), k)
         return Ranking(best.labels[0], best.scores[0])
