@@ -62,7 +62,7 @@ def remove(model: Model, ids: ArrayLike) -> Model:
 
 
 def compact(model: Model) -> Model:
-    """Index the rows not removed again, as one segment; ids stay."""
+    """Index the remaining rows again, as one segment; ids stay."""
     if model.removed is None and len(model.segments) == 1:
         return model
     keep = np.ones(model.n_positions, bool) if model.removed is None else ~model.removed
