@@ -161,6 +161,12 @@ bench-peers: ## beside other libraries; SETS="eurlex57k ...", ONLY="peer ...", W
 	@.venv-peers/bin/python asv_benchmarks/peers/install.py
 	@.venv-peers/bin/python asv_benchmarks/peers/compare.py $(SETS) $(if $(ONLY),--only $(ONLY)) $(if $(WRITE),--write)
 
+bench-quality: ## precision and cost beside trained models, resumable; SETS=, ONLY=, SECONDS=1500 per run, AGAIN=1, WRITE=1 to renew docs/quality.md
+	@$(MAKE) --no-print-directory VENV=.venv-peers .venv-peers/.has-core
+	@.venv-peers/bin/python asv_benchmarks/peers/install.py $(or $(ONLY),ranking)
+	@.venv-peers/bin/python asv_benchmarks/quality/run_all.py $(SETS) $(if $(ONLY),--only $(ONLY)) \
+	  $(if $(SECONDS),--cpu-seconds $(SECONDS)) $(if $(AGAIN),--again) $(if $(WRITE),--write)
+
 docs: ## the site into docs/_build/html, then a check of every page
 	@$(MAKE) --no-print-directory VENV=.venv-docs .venv-docs/.has-docs
 	@.venv-docs/bin/python -m sphinx -W --keep-going -q docs docs/_build/html

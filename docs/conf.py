@@ -46,7 +46,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {"index": [], "start": [], "limits": [], "performance": []}
+html_sidebars = {"index": [], "start": [], "limits": [], "performance": [], "quality": []}
 html_theme_options = {
     "logo": {"text": "swnn_xp"},
     "show_toc_level": 2,

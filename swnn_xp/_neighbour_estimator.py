@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -103,6 +104,9 @@ class NeighbourEstimator(Estimator):
     ) -> Self:
         """Append training rows; the next query finds them.
 
+        Queries may run in other threads meanwhile. Threads that change the model (`partial_fit`,
+        `remove`, `compact`) need a lock of their own: of two changes at once, one may be lost.
+
         Parameters
         ----------
         X : matrix (n_new, n_features)
@@ -138,7 +142,10 @@ class NeighbourEstimator(Estimator):
         return self
 
     def remove(self, ids: Any) -> Self:
-        """Remove training rows by id; the ids of the others stay, and none is given twice."""
+        """Remove training rows by id; the ids of the others stay, and none is given twice.
+
+        Threads that change the model need a lock of their own, as for `partial_fit`.
+        """
         self._set_model(remove(self._fitted_model(), ids))
         return self
 
@@ -183,7 +190,7 @@ class NeighbourEstimator(Estimator):
             raise ValueError(f"a session needs the backend 'numba', not '{backend}'")
         from swnn_xp.model.session import Session
 
-        return Session(lambda: self._model, self._settings(), budget=budget)
+        return Session(self._follower(), self._settings(), budget=budget)
 
     def label_id(self, label: int | str) -> int:
         """Turn a label's name or id into its id, or say that there is no such label."""
@@ -235,7 +242,7 @@ class NeighbourEstimator(Estimator):
 
     @property
     def n_samples_fit_(self) -> int:
-        """Number of training rows that count: appended ones do, removed ones do not."""
+        """Number of training rows: appended ones count, removed ones do not."""
         return self._fitted_model().n_rows
 
     @property
@@ -329,6 +336,18 @@ class NeighbourEstimator(Estimator):
                 if self._model is model:
                     self._model = here
         return here
+
+    def _follower(self) -> Callable[[], Model]:
+        """Return `_current_model` for a caller who asks often: it checks only what has changed."""
+        seen, backend = self._current_model(), self.backend
+
+        def current() -> Model:
+            nonlocal seen, backend
+            if self._model is not seen or self.backend is not backend:
+                seen, backend = self._current_model(), self.backend
+            return seen
+
+        return current
 
     def _set_model(self, model: Model) -> None:
         with _swapping:

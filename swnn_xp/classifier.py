@@ -54,7 +54,7 @@ class SWNNClassifier(NeighbourEstimator):
     n_labels_ : int
         Number of labels.
     n_samples_fit_ : int
-        Number of training rows that count: appended ones do, removed ones do not.
+        Number of training rows: appended ones count, removed ones do not.
     label_counts_ : int64 array (n_labels,)
         Number of training rows of each label.
     backend_ : str

@@ -1,8 +1,9 @@
-"""Metrics of rankings, as in the Extreme Classification Repository.
+"""Metrics of rankings, as in the Extreme Classification Repository, and F1.
 
-Each takes the true labels and a ranking (``labels`` of `SWNNClassifier.predict_topk`, ids best
-first, -1 where there is none) and returns a number between 0 and 1. All are means over all rows; a
-row without true labels counts as 0.
+Those that end in ``_at_k`` take the true labels and a ranking (``labels`` of
+`SWNNClassifier.predict_topk`, ids best first, -1 where there is none) and return a number between 0
+and 1. They are means over all rows, and a row without true labels counts as 0, unless they say
+otherwise. `f1_micro` and `f1_macro` take a matrix of the labels that were predicted.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from swnn_xp.rows.records import LabelRows
 
 __all__ = [
     "coverage_at_k",
+    "f1_macro",
+    "f1_macro_at_k",
+    "f1_micro",
+    "f1_micro_at_k",
     "max_precision_at_k",
     "ndcg_at_k",
     "precision_at_k",
@@ -25,6 +30,7 @@ __all__ = [
     "propensities_of_counts",
     "psndcg_at_k",
     "psp_at_k",
+    "r_precision_at_k",
     "recall_at_k",
 ]
 
@@ -63,6 +69,23 @@ def recall_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
     """
     judged = _judge(Y_true, labels, k)
     return _mean(judged.hits.sum(axis=1) / np.maximum(np.diff(judged.truth.indptr), 1))
+
+
+def r_precision_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
+    """Right labels among the first ``k``, relative to the most that the row allows (RP@k).
+
+    A row with n true labels counts as its hits divided by min(k, n). Rows without true labels are
+    left out of the mean, as in the evaluation of Chalkidis et al. (2019).
+
+    Examples
+    --------
+    >>> r_precision_at_k([[1, 0, 1], [0, 1, 0], [0, 0, 0]], [[0, 1], [2, 1], [0, 1]], k=2)
+    0.75
+    """
+    judged = _judge(Y_true, labels, k)
+    sizes = np.diff(judged.truth.indptr)
+    some = sizes > 0
+    return _mean(judged.hits.sum(axis=1)[some] / np.minimum(sizes[some], k))
 
 
 def ndcg_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
@@ -160,6 +183,110 @@ def coverage_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
     return np.unique(judged.labels[judged.hits]).size / occurring if occurring else 0.0
 
 
+def f1_micro(Y_true: Any, Y_pred: Any) -> float:
+    """Harmonic mean of precision and recall, over all pairs of a row and a label together.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : matrices of the same shape, sparse or dense
+        The true and the predicted labels: 1 (or True) where a row has the label. Compare scores
+        with a threshold to get a prediction, as below.
+
+    See Also
+    --------
+    sklearn.metrics.f1_score : equal with ``average="micro", zero_division=0``
+
+    Examples
+    --------
+    >>> scores = np.array([[0.9, 0.2, 0.4], [0.1, 0.3, 0.8]])
+    >>> f1_micro([[1, 0, 1], [0, 1, 1]], scores >= 0.5)
+    0.6666666666666666
+    """
+    return _micro(_predicted_counts(Y_true, Y_pred))
+
+
+def f1_macro(Y_true: Any, Y_pred: Any) -> float:
+    """Harmonic mean of precision and recall of each label, averaged over all labels.
+
+    A label that is neither true nor predicted anywhere counts as 0, so labels that do not occur in
+    the test set lower the figure.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : matrices of the same shape, sparse or dense
+        As for `f1_micro`.
+
+    See Also
+    --------
+    sklearn.metrics.f1_score : equal with ``average="macro", zero_division=0``
+
+    Examples
+    --------
+    >>> f1_macro([[1, 0, 1], [0, 1, 1]], [[1, 0, 0], [0, 0, 1]])
+    0.5555555555555555
+    """
+    return _macro(_predicted_counts(Y_true, Y_pred))
+
+
+def f1_micro_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
+    """`f1_micro` of a prediction that consists of the first ``k`` labels of each row.
+
+    Examples
+    --------
+    >>> f1_micro_at_k([[1, 0, 1], [0, 1, 1]], [[0, 1], [2, -1]], k=1)
+    0.6666666666666666
+    """
+    return _micro(_ranked_counts(Y_true, labels, k))
+
+
+def f1_macro_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
+    """`f1_macro` of a prediction that consists of the first ``k`` labels of each row.
+
+    Examples
+    --------
+    >>> f1_macro_at_k([[1, 0, 1], [0, 1, 1]], [[0, 1], [2, -1]], k=1)
+    0.5555555555555555
+    """
+    return _macro(_ranked_counts(Y_true, labels, k))
+
+
+class _Counts(NamedTuple):
+    """Number of rows of each label."""
+
+    both: NDArray[np.int64]  # that have it and for which it is predicted
+    either: NDArray[np.int64]  # sum of those that have it and those for which it is predicted
+
+
+def _predicted_counts(Y_true: Any, Y_pred: Any) -> _Counts:
+    truth, guess = label_rows(Y_true, "Y_true"), label_rows(Y_pred, "Y_pred")
+    shape, other = (truth.n_rows, truth.n_labels), (guess.n_rows, guess.n_labels)
+    if shape != other:
+        raise ValueError(f"Y_pred must have the shape {shape} of Y_true, got {other}")
+    shared = np.intersect1d(_pairs(truth), _pairs(guess), assume_unique=True)
+    return _counts(truth, shared % truth.n_labels, guess.indices)
+
+
+def _ranked_counts(Y_true: Any, labels: ArrayLike, k: int) -> _Counts:
+    truth, ranked, hits = _judge(Y_true, labels, k)
+    return _counts(truth, ranked[hits], ranked[ranked >= 0])
+
+
+def _counts(truth: LabelRows, right: NDArray[Any], predicted: NDArray[Any]) -> _Counts:
+    def count(ids: NDArray[Any]) -> NDArray[np.int64]:
+        return np.bincount(ids, minlength=truth.n_labels)
+
+    return _Counts(count(right), count(truth.indices) + count(predicted))
+
+
+def _micro(counts: _Counts) -> float:
+    total = int(counts.either.sum())
+    return 2 * int(counts.both.sum()) / total if total else 0.0
+
+
+def _macro(counts: _Counts) -> float:
+    return _mean(2 * counts.both / np.maximum(counts.either, 1))
+
+
 class _Judged(NamedTuple):
     truth: LabelRows
     labels: NDArray[np.int64]  # (n_rows, k)
@@ -176,14 +303,19 @@ def _judge(Y_true: Any, labels: ArrayLike, k: int) -> _Judged:
     ranked = ranked[:, :k].astype(np.int64)
     if ranked.size and not (ranked.min() >= -1 and ranked.max() < truth.n_labels):
         raise ValueError(f"labels must lie in -1..{truth.n_labels - 1}")
-    at_row = np.repeat(np.arange(truth.n_rows), np.diff(truth.indptr))
-    known = at_row * truth.n_labels + truth.indices  # ascending, as rows and their labels are
+    known = _pairs(truth)
     asked = np.arange(truth.n_rows)[:, None] * truth.n_labels + ranked
     at = np.searchsorted(known, asked)
     hits = np.zeros(ranked.shape, bool)
     inside = (at < known.size) & (ranked >= 0)
     hits[inside] = known[at[inside]] == asked[inside]
     return _Judged(truth, ranked, hits)
+
+
+def _pairs(rows: LabelRows) -> NDArray[np.int64]:
+    """Every label of every row as one number; ascending, as rows and their labels are."""
+    at_row = np.repeat(np.arange(rows.n_rows), np.diff(rows.indptr))
+    return at_row * rows.n_labels + rows.indices
 
 
 def _mean(per_row: NDArray[Any]) -> float:

@@ -228,7 +228,7 @@ class SWNNRanker(NeighbourEstimator):
             raise ValueError(f"a session needs the backend 'numba', not '{backend}'")
         from swnn_xp.learn.session import RankingSession
 
-        return RankingSession(lambda: self._model, self._settings(), budget=budget)
+        return RankingSession(self._follower(), self._settings(), budget=budget)
 
     @property
     def n_neighbors_(self) -> int:

@@ -14,13 +14,13 @@ from scipy.sparse import csr_array
 
 from swnn_xp import SWNNClassifier, read_xmc
 from swnn_xp.distributed import ShardedClassifier, connect
-from swnn_xp.distributed.shards import MatrixShard, make_shard
+from swnn_xp.distributed.shards import MatrixRecipe, make_shard
 from swnn_xp.distributed.tasks import labels_of_winners, search_shard, vote_of_winners
 from swnn_xp.results import Neighbours
 from swnn_xp.search.top_rows import merge
 
 BLOCK = 1024
-ALPHA, K, BUDGET = 1.0, 5, 10**9
+ALPHA, BETA, K, BUDGET = 1.0, 1.0, 5, 10**9
 
 
 def main() -> None:
@@ -32,10 +32,10 @@ def main() -> None:
     block = queries[:BLOCK]
     half = X.shape[0] // 2
     params = SWNNClassifier().get_params()
-    recipes = [MatrixShard(X[:half], Y[:half], 0), MatrixShard(X[half:], Y[half:], half)]
+    recipes = [MatrixRecipe(X[:half], Y[:half], 0), MatrixRecipe(X[half:], Y[half:], half)]
     shards = [make_shard(recipe, params) for recipe in recipes]
     wanted = params["n_neighbors"]
-    found = [search_shard(shard, block, wanted) for shard in shards]
+    found = [search_shard(shard, block, wanted, BETA) for shard in shards]
     merged = merge(*found, wanted)
     known = [labels_of_winners(shard, merged) for shard in shards]
 
@@ -46,7 +46,8 @@ def main() -> None:
     say("index, bytes a non-zero", size / X[:half].nnz)
     say("index, bytes a row", size / half)
     say("build, us a row", 1e6 * cpu(lambda: make_shard(recipes[0], params), 1) / half)
-    say("search, ms a query", 1e3 * cpu(lambda: search_shard(shards[0], block, wanted)) / BLOCK)
+    seconds = cpu(lambda: search_shard(shards[0], block, wanted, BETA))
+    say("search, ms a query", 1e3 * seconds / BLOCK)
     for part in (4, 2, 1):
         rows = X.shape[0] // part
         clf = SWNNClassifier().fit(X[:rows], Y[:rows])

@@ -7,24 +7,18 @@ and with --write puts them and the plots into the docs.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
-import os
-import signal
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from adapters import ALL
-from environments import python_of
-from install import REPORT
 from problem import Problem
+from process import figures_of, peer_of, why_missing
 from report import heading, table, write_page
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parents[1] / "docs"
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def saved_problem(dataset, folder):
@@ -37,27 +31,17 @@ def saved_problem(dataset, folder):
 
 def run_peer(name, dataset, arguments, folder):
     """The measured figures of a peer, or {"failed": why}; data sets are kept in ``folder``."""
-    peer = importlib.import_module(f"adapters.{name}").Peer()
+    peer = peer_of(name)
     facts = {"peer": name, "dataset": dataset, "title": peer.title, "kind": peer.kind}
     facts |= {"exact": peer.exact, "note": peer.note}
-    if reason := peer.missing():
-        noted = json.loads(REPORT.read_text()) if REPORT.exists() else {}
-        return facts | {"failed": noted.get(peer.package) or reason}
+    if reason := why_missing(peer):
+        return facts | {"failed": reason}
     try:
         path = saved_problem(dataset, folder)
     except ValueError as error:
         return facts | {"failed": str(error)}
-    command = [python_of(peer), str(HERE / "measure.py"), name, str(path)]
-    command += ["--queries", str(arguments.queries), "--answers", str(arguments.answers)]
-    command += ["--cpu-seconds", str(arguments.cpu_seconds)]
-    environment = os.environ | dict.fromkeys(THREADS, "1")
-    done = subprocess.run(command, capture_output=True, text=True, cwd=HERE, env=environment)
-    if done.returncode == -signal.SIGXCPU:
-        return facts | {"failed": f"not done after {arguments.cpu_seconds} CPU seconds"}
-    if done.returncode:
-        why = (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
-        return facts | {"failed": why}
-    return facts | json.loads(done.stdout.strip().splitlines()[-1])
+    options = [name, path, "--queries", arguments.queries, "--answers", arguments.answers]
+    return facts | figures_of(peer, HERE / "measure.py", options, arguments.cpu_seconds)
 
 
 def measured(arguments):

@@ -1,5 +1,8 @@
 """Install the peers one by one, and note which ones failed and why.
 
+`install.py` installs those of `make bench-peers`, `install.py ranking` those of
+`make bench-quality`, `install.py NAME ...` those of the adapters named.
+
 A peer that does not install must not keep the others away. Those that can share this environment
 are the package's extra `peers`; the others get environments of their own (`environments.py`).
 """
@@ -12,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from adapters import ALL
+from adapters import ALL, RANKING
 from environments import folder_of, python_of
 
 REPORT = Path(sys.prefix) / "peers.json"
@@ -45,16 +48,19 @@ def install(peer):
     )
 
 
-def main():
-    report = {package: pip_install(sys.executable, package) for package in SHARED}
-    for name in ALL:
+def main(names=()):
+    """Install the peers of these adapters; without names all, and what the plots need."""
+    packages = () if names else SHARED
+    report = {package: pip_install(sys.executable, package) for package in packages}
+    for name in RANKING if names == ["ranking"] else names or ALL:
         peer = importlib.import_module(f"adapters.{name}").Peer()
         if peer.package not in (*report, "swnn_xp"):
             report[peer.package] = install(peer)
     for package, reason in report.items():
         print(f"{package:20s} {reason or 'installed'}", file=sys.stderr)
-    REPORT.write_text(json.dumps(report, indent=1))
+    noted = json.loads(REPORT.read_text()) if REPORT.exists() else {}
+    REPORT.write_text(json.dumps(noted | report, indent=1))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -5,6 +5,7 @@ Importing this package imports neither numba nor anything compiled; that happens
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -48,9 +49,12 @@ _HOMES = {
     "warmup": "warming",
 }
 
+_WITHOUT_NUMBA = {"records"}  # of the homes
 
+
+@cache
 def available() -> str | None:
-    """Why the kernels cannot run here; None if they can.
+    """Return why the kernels cannot run here, or None if they can; found out once.
 
     Examples
     --------
@@ -66,6 +70,8 @@ def available() -> str | None:
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if _HOMES[name] not in _WITHOUT_NUMBA and (reason := available()):
+        raise ImportError(reason)
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 

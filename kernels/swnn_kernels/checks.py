@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+from typing import Any
+
 import numpy as np
 
 from swnn_kernels.dtypes import frozen
@@ -19,37 +22,36 @@ def check_indptr(indptr: np.ndarray, nnz: int, what: str) -> None:
         raise ValueError(f"{what}: pointers must rise from 0 to the {nnz} entries")
 
 
+def _whole(value: Any, name: str) -> int:
+    if type(value) is int and value >= 1:  # sessions ask for every answer: the usual case is quick
+        return value
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+    return int(value)
+
+
 def check_settings(settings: Settings) -> Settings:
     """Settings as plain numbers; ValueError for what the method does not have."""
     n_neighbors, alpha, beta = settings
-    if n_neighbors < 1:
-        raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors}")
+    n_neighbors = _whole(n_neighbors, "n_neighbors")
     if not (0 <= alpha < np.inf and 0 <= beta < np.inf):
         raise ValueError(f"alpha and beta must be finite and >= 0, got {alpha} and {beta}")
-    return Settings(int(n_neighbors), float(alpha), float(beta))
+    return Settings(n_neighbors, float(alpha), float(beta))
 
 
 def check_k(k: int) -> int:
     """Number of labels to return."""
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}")
-    return int(k)
+    return _whole(k, "k")
 
 
 def check_n_jobs(n_jobs: int) -> int:
     """Number of threads: callers resolve "all cores" themselves."""
-    if n_jobs < 1:
-        raise ValueError(f"n_jobs must be at least 1, got {n_jobs}")
-    return int(n_jobs)
+    return _whole(n_jobs, "n_jobs")
 
 
 def check_budget(budget: int | None) -> int:
     """Budget as kernels take it: -1 for none."""
-    if budget is None:
-        return -1
-    if budget < 1:
-        raise ValueError(f"budget must be at least 1, got {budget}")
-    return int(budget)
+    return -1 if budget is None else _whole(budget, "budget")
 
 
 def check_removed(removed: np.ndarray | None, n_rows: int) -> np.ndarray:

@@ -17,6 +17,14 @@ Float32 = Annotated[np.ndarray, np.float32]
 Float64 = Annotated[np.ndarray, np.float64]
 
 
+def aligned_zeros(size: int, dtype: type) -> np.ndarray:
+    """Zeros that start on a cache line, so that a vector of 64 bytes lies in one."""
+    item = np.dtype(dtype).itemsize
+    memory: np.ndarray = np.zeros(size + 64 // item, dtype=dtype)
+    skip = (-memory.ctypes.data % 64) // item
+    return memory[skip : skip + size]
+
+
 def frozen(array: np.ndarray) -> np.ndarray:
     """Make a read-only plain view: one type for numba, whether built here or mapped from a file."""
     view = array.view(np.ndarray)

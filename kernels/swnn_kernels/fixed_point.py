@@ -5,15 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import inline, kernel
+from swnn_kernels.scales import FRACTION_BITS, MAGNITUDE_SCALE
 
-FRACTION_BITS = 23
-"""A unit value is stored as the integer nearest to itself times 2**23."""
-COS_SCALE = 2.0**-46
-"""The integer dot product of two unit rows times this is their cosine."""
-VOTE_SCALE = 2.0**40
-"""A vote's weight is the integer nearest to Sim**alpha times 2**40."""
-
-_MAGNITUDE = 2.0**22
 _ONE = 2.0**FRACTION_BITS
 _ONE_WORD = 2**19  # this many squares of 2**44 would overflow an int64
 _LOW = 2**32 - 1
@@ -21,7 +14,7 @@ _LOW = 2**32 - 1
 
 @inline
 def quantise_row(values, start, stop, out, at):  # type: ignore[no-untyped-def]
-    """Quantise ``values[start:stop]`` into ``out[at:]``; False if one is not finite."""
+    """Quantise ``values[start:stop]`` into ``out[at:]``; return False if one is not finite."""
     largest = 0.0
     finite = True
     for p in range(start, stop):
@@ -33,7 +26,7 @@ def quantise_row(values, start, stop, out, at):  # type: ignore[no-untyped-def]
     high = np.int64(0)
     low = np.int64(0)
     for p in range(start, stop):
-        scaled = np.int64(np.rint(values[p] / largest * _MAGNITUDE)) if largest > 0.0 else 0
+        scaled = np.int64(np.rint(values[p] / largest * MAGNITUDE_SCALE)) if largest > 0.0 else 0
         out[at + p - start] = scaled
         square = np.int64(scaled) * np.int64(scaled)
         if stop - start < _ONE_WORD:
@@ -53,7 +46,7 @@ def quantise_row(values, start, stop, out, at):  # type: ignore[no-untyped-def]
 
 @kernel
 def _quantise(indptr, values, quantised):  # type: ignore[no-untyped-def]
-    """Quantise all rows; the first one that holds a value that is not finite, or -1."""
+    """Quantise all rows; return the first one that holds a value that is not finite, or -1."""
     for row in range(indptr.size - 1):
         if not quantise_row(values, indptr[row], indptr[row + 1], quantised, indptr[row]):
             return row

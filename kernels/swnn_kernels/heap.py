@@ -36,7 +36,7 @@ def _sift_down(sims, rows, size, sim, row):  # type: ignore[no-untyped-def]
 
 @inline
 def push(sims, rows, size, capacity, sim, row):  # type: ignore[no-untyped-def]
-    """Offer a row to the heap; the new size."""
+    """Offer a row to the heap; return the new size."""
     if size < capacity:
         at = size
         while at > 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import inline
-from swnn_kernels.fixed_point import COS_SCALE, VOTE_SCALE
+from swnn_kernels.scales import COS_SCALE, VOTE_SCALE
 
 
 @inline

@@ -113,7 +113,7 @@ BACKENDS: dict[str, Backend] = {
             install="pip install 'swnn-xp[cupy12]' (CUDA 12) or 'swnn-xp[cupy13]' (CUDA 13)",
             devices=("cuda",),
             accepts=("numpy", "scipy", "cupy"),
-            summary="CUDA kernels over inverted lists, or cuSPARSE products if memory is short",
+            summary="CUDA kernels over postings lists, or cuSPARSE products if memory is short",
         ),
         Backend(
             name="torch",

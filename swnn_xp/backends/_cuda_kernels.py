@@ -16,7 +16,7 @@ from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
 from swnn_xp.rows.slicing import row_sizes
 
 _THREADS = 256
-_LIST_BLOCKS = 4  # blocks that share one posting list, so that a long one does not delay the others
+_LIST_BLOCKS = 4  # blocks that share one postings list, so that a long one does not delay others
 _TILE = 8192  # rows of which one block chooses the best
 
 

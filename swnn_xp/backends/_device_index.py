@@ -1,6 +1,6 @@
 """An index whose rows live on some device: what the portable, torch and CuPy backends share.
 
-Queries go in blocks, training rows in shards; a block and a shard give two matrices, the dot
+Queries go in blocks, training rows in runs; a block and a run of rows give two matrices, the dot
 products and the overlaps, and the rest is the array API. Everything stays on the device: only a
 scalar now and then is copied to the host, and results for a caller who came from the host.
 """
@@ -20,7 +20,7 @@ from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import Array, QuantisedRows
 from swnn_xp.rows.slicing import row_sizes, slice_rows
 from swnn_xp.search.similarity import similarity
-from swnn_xp.search.top_rows import merge, missing, shifted, top_rows
+from swnn_xp.search.top_rows import kth_by_sorting, merge, missing, shifted, top_rows
 from swnn_xp.vote.blocks import join_rankings
 from swnn_xp.vote.votes import Votes, join_votes
 
@@ -61,7 +61,7 @@ class DeviceIndex(Index):
 
     def _kth_largest(self, sims: Array, k: int) -> Array:
         """Each row's k-th largest value, shape (rows, 1)."""
-        return self.xp.sort(sims, axis=1)[:, sims.shape[1] - k, None]
+        return kth_by_sorting(sims, k)
 
     @classmethod
     def build(cls, rows: QuantisedRows, placement: Any) -> Self:
@@ -135,28 +135,28 @@ class DeviceIndex(Index):
         with self._placement.current():
             return join_votes(self._placement.in_blocks(n_queries, n_queries, count))
 
-    def _best_of_shards(
+    def _best_of_runs(
         self,
-        shards: Sequence[Any],
+        runs: Sequence[Any],
         products: Callable[[Any], tuple[Array, Array]],
         query_sizes: Array,
         search: Search,
     ) -> Neighbours:
-        """Search shard after shard (each has ``first`` and ``last``) and merge what is found.
+        """Search run after run (each has ``first`` and ``last``) and merge what is found.
 
-        ``products(shard)`` gives dot products and overlaps, both (queries, rows).
+        ``products(run)`` gives dot products and overlaps, both (queries, rows).
         """
         xp = self.xp
         found = missing(xp, self._row_sizes, int(query_sizes.shape[0]), search.n_neighbors)
-        for shard in shards:
-            dots, overlaps = products(shard)
-            sizes = self._row_sizes[None, shard.first : shard.last]
+        for run in runs:
+            dots, overlaps = products(run)
+            sizes = self._row_sizes[None, run.first : run.last]
             sims = similarity(dots, overlaps, query_sizes[:, None], sizes, search.beta)
             if search.removed is not None:
-                removed = search.removed[None, shard.first : shard.last]
+                removed = search.removed[None, run.first : run.last]
                 sims = xp.where(removed, xp.zeros_like(sims), sims)
             best = top_rows(sims, search.n_neighbors, self._kth_largest)
-            found = merge(found, shifted(best, shard.first), search.n_neighbors)
+            found = merge(found, shifted(best, run.first), search.n_neighbors)
         return found
 
 

@@ -73,13 +73,13 @@ class DevicePlacement(Placement):
 
     def moved(self, device: Any) -> Self:
         """Placement on the device that the user names; itself if it is there already."""
-        wanted = self.find_device(device)
+        wanted = self._named(device)
         return self if wanted == self.device else type(self)(self.backend, wanted)
 
     def prepare(
         self, X: Any, name: str = "X", feature_weights: NDArray[np.float64] | None = None
     ) -> QuantisedRows:
-        """Turn a matrix into canonical unit rows on the device; copies them from the host."""
+        """Turn a matrix into canonical quantised rows on the device; copies them from the host."""
         if is_host(X):
             return self.rows(host_quantised_rows(X, name, feature_weights))
         self._require_accepted(X, self.backend, name)
@@ -139,9 +139,13 @@ class DevicePlacement(Placement):
                 start = stop
         return blocks
 
+    def _named(self, device: Any) -> Any:
+        """Device that the user's word for it names, as the library's arrays name theirs."""
+        return self.find_device(device)
+
     def _required(self, device: Any, name: str) -> Self:
         """Itself, if it is on the device that the user names."""
-        if (wanted := self.find_device(device)) != self.device:
+        if (wanted := self._named(device)) != self.device:
             raise ValueError(f"{name} is on device {self.device}, not on {wanted}")
         return self
 

@@ -1,4 +1,4 @@
-"""Cut training rows into shards whose temporaries fit the memory."""
+"""Cut training rows into runs whose temporaries fit the memory."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from array_api_compat import array_namespace, device
 from swnn_xp.rows.records import Array
 
 PAIR_BYTES = 96  # temporaries of one (query, row) pair: products, similarity, choice of the best
-SHARE = 4  # a shard takes a quarter of the memory for one query, so that blocks stay useful
+SHARE = 4  # a run takes a quarter of the memory for one query, so that blocks stay useful
 
-Shard = TypeVar("Shard")
+RowRun = TypeVar("RowRun")
 
 
-class ShardCache(Generic[Shard]):
-    """The shards for one memory budget: made when a query first needs them, kept until it changes.
+class RowRunCache(Generic[RowRun]):
+    """The runs for one memory budget: made when a query first needs them, kept until it changes.
 
     Examples
     --------
-    >>> cache = ShardCache()
+    >>> cache = RowRunCache()
     >>> halves = lambda budget: [budget // 2]
     >>> cache.get(8, halves), cache.get(6, halves)
     ([4], [3])
     """
 
     def __init__(self) -> None:
-        self._made: tuple[int, Sequence[Shard]] | None = None
+        self._made: tuple[int, Sequence[RowRun]] | None = None
 
-    def get(self, memory_budget: int, make: Callable[[int], Sequence[Shard]]) -> Sequence[Shard]:
-        """Return the shards for a budget."""
+    def get(self, memory_budget: int, make: Callable[[int], Sequence[RowRun]]) -> Sequence[RowRun]:
+        """Return the runs for a budget."""
         made = self._made  # read once: another thread may store others meanwhile
         if made is None or made[0] != memory_budget:
             made = memory_budget, make(memory_budget)
@@ -38,7 +38,7 @@ class ShardCache(Generic[Shard]):
         return made[1]
 
 
-def shard_runs(indptr: Array, entry_bytes: int, memory: int) -> list[tuple[int, int]]:
+def runs_that_fit(indptr: Array, entry_bytes: int, memory: int) -> list[tuple[int, int]]:
     """Runs of rows (first, last) that take their share of the memory with one query.
 
     Parameters
@@ -52,7 +52,7 @@ def shard_runs(indptr: Array, entry_bytes: int, memory: int) -> list[tuple[int, 
     Examples
     --------
     >>> import numpy as np
-    >>> shard_runs(np.asarray([0, 2, 4, 6]), 8, 4 * 2 * (96 + 16))
+    >>> runs_that_fit(np.asarray([0, 2, 4, 6]), 8, 4 * 2 * (96 + 16))
     [(0, 2), (2, 3)]
     """
     xp, n_rows = array_namespace(indptr), int(indptr.shape[0]) - 1
@@ -70,7 +70,7 @@ def shard_runs(indptr: Array, entry_bytes: int, memory: int) -> list[tuple[int, 
 def queries_that_fit(
     indptr: Array, runs: list[tuple[int, int]], entry_bytes: int, query_bytes: int, memory: int
 ) -> int:
-    """Number of queries whose temporaries with any shard fit the memory; 1 at least."""
+    """Number of queries whose temporaries with any run fit the memory; 1 at least."""
     costs = [
         (int(indptr[last]) - int(indptr[first])) * entry_bytes + (last - first) * PAIR_BYTES
         for first, last in runs

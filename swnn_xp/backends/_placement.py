@@ -14,6 +14,11 @@ from swnn_xp.rows.quantise import quantise_rows
 from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
 
 
+def is_cpu(device: Any) -> bool:
+    """Whether a user's word for a device, of any type, leaves data on the host."""
+    return device is None or (isinstance(device, str) and device == "cpu")
+
+
 class Placement:
     """The host's memory; `DevicePlacement` is the base of all others.
 
@@ -26,7 +31,7 @@ class Placement:
     """
 
     def __init__(self, backend: str, device: Any = None) -> None:
-        if device not in (None, "cpu"):
+        if not is_cpu(device):
             raise ValueError(f"backend {backend!r} runs on the CPU, not on device {device!r}")
         self.backend = backend
         self.device = None
@@ -44,7 +49,7 @@ class Placement:
     def prepare(
         self, X: Any, name: str = "X", feature_weights: NDArray[np.float64] | None = None
     ) -> QuantisedRows:
-        """Turn a matrix into canonical unit rows that are placed here.
+        """Turn a matrix into canonical quantised rows that are placed here.
 
         Feature weights, on the host, are applied to the values before they are quantised.
         """
@@ -83,7 +88,7 @@ class Placement:
 def host_quantised_rows(
     X: Any, name: str, feature_weights: NDArray[np.float64] | None
 ) -> QuantisedRows:
-    """Turn a matrix on the host into canonical unit rows on the host."""
+    """Turn a matrix on the host into canonical quantised rows on the host."""
     rows = canonical_rows(X, name)
     if feature_weights is not None:
         check_width(rows.n_features, feature_weights.size)

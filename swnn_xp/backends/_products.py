@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from swnn_xp.backends._device_index import DeviceIndex, Search
 from swnn_xp.backends._device_placement import DevicePlacement
-from swnn_xp.backends._memory import PAIR_BYTES, SHARE, ShardCache
+from swnn_xp.backends._memory import PAIR_BYTES, SHARE, RowRunCache
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.records import Array, QuantisedRows
 from swnn_xp.rows.slicing import row_sizes, slice_rows
@@ -22,7 +22,7 @@ _FEATURE_BYTES = 16  # one (query, feature) pair: the dense quantised values and
 _MOST_ENTRIES = 2**31 - 1  # what the 32-bit indices of the libraries' sparse matrices can count
 
 
-class Shard(NamedTuple):
+class RowRun(NamedTuple):
     """Some training rows as two sparse matrices (rows, features) with the same entries."""
 
     first: int
@@ -37,7 +37,7 @@ class ProductIndex(DeviceIndex):
     def __init__(self, rows: QuantisedRows, placement: DevicePlacement) -> None:
         super().__init__(rows, placement)
         self._rows = rows
-        self._cache: ShardCache[Shard] = ShardCache()
+        self._cache: RowRunCache[RowRun] = RowRunCache()
 
     @abstractmethod
     def _dense(self, block: QuantisedRows, values: Array) -> Array:
@@ -54,24 +54,24 @@ class ProductIndex(DeviceIndex):
     def _device_rows(self) -> QuantisedRows:
         return self._rows
 
-    def _shards(self, memory_budget: int) -> Sequence[Shard]:
-        return self._cache.get(memory_budget, self._make_shards)
+    def _runs(self, memory_budget: int) -> Sequence[RowRun]:
+        return self._cache.get(memory_budget, self._make_runs)
 
-    def _make_shards(self, memory_budget: int) -> Sequence[Shard]:
+    def _make_runs(self, memory_budget: int) -> Sequence[RowRun]:
         most_rows = self._memory(memory_budget) // (PAIR_BYTES * SHARE)
-        return [self._shard(*run) for run in row_runs(self._rows, most_rows)]
+        return [self._run(*run) for run in row_runs(self._rows, most_rows)]
 
-    def _shard(self, first: int, last: int) -> Shard:
+    def _run(self, first: int, last: int) -> RowRun:
         rows, sparse = slice_rows(self._rows, first, last), self._placement.sparse
         values = self.xp.astype(rows.quantised, self.xp.float64)
         shape = rows.n_rows, rows.n_features
         quantised = sparse(rows.indptr, rows.indices, values, shape)
         ones = sparse(rows.indptr, rows.indices, self.xp.ones_like(values), shape)
-        return Shard(first, last, quantised, ones)
+        return RowRun(first, last, quantised, ones)
 
     def _block_size(self, search: Search) -> int:
         budget = search.options.memory_budget
-        widest = max((s.last - s.first for s in self._shards(budget)), default=0)
+        widest = max((s.last - s.first for s in self._runs(budget)), default=0)
         per_query = widest * PAIR_BYTES + self.n_features * _FEATURE_BYTES + 1
         return self._memory(budget) // per_query
 
@@ -81,13 +81,13 @@ class ProductIndex(DeviceIndex):
         quantised = self._dense(block, values)
         ones = self._dense(block, xp.ones_like(values)) if search.beta else None
 
-        def products(shard: Shard) -> tuple[Array, Array]:
-            dots = self._times(shard.quantised, quantised)
-            return dots, (dots if ones is None else self._times(shard.ones, ones))
+        def products(run: RowRun) -> tuple[Array, Array]:
+            dots = self._times(run.quantised, quantised)
+            return dots, (dots if ones is None else self._times(run.ones, ones))
 
         sizes = xp.astype(row_sizes(block), xp.float64)
-        shards = self._shards(search.options.memory_budget)
-        return self._best_of_shards(shards, products, sizes, search)
+        runs = self._runs(search.options.memory_budget)
+        return self._best_of_runs(runs, products, sizes, search)
 
 
 def row_runs(rows: QuantisedRows, most_rows: int) -> list[tuple[int, int]]:

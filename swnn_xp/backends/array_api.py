@@ -19,12 +19,14 @@ from typing import Any, NamedTuple, Self
 
 import array_api_compat as compat
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace
+from array_api_compat import device as array_device
 from numpy.typing import NDArray
 
 from swnn_xp.backends._device_index import DeviceIndex, Search
 from swnn_xp.backends._device_placement import DevicePlacement
-from swnn_xp.backends._memory import ShardCache, queries_that_fit, shard_runs
+from swnn_xp.backends._memory import RowRunCache, queries_that_fit, runs_that_fit
+from swnn_xp.backends._placement import is_cpu
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.input_kind import is_host
 from swnn_xp.rows.on_device import Entries, dense_entries
@@ -39,9 +41,9 @@ class ArrayApiPlacement(DevicePlacement):
     """A device of some array-API namespace; rows from the host stay there, in NumPy."""
 
     def __init__(self, backend: str, device: Any, xp: Any = None) -> None:
-        super().__init__(backend, device)
         self.xp = array_namespace(np.empty(0)) if xp is None else xp
-        _require_64_bits(self.xp, device)
+        super().__init__(backend, _known_device(self.xp, device))
+        _require_64_bits(self.xp, self.device)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"xp": self.xp.__name__}  # a module can't be pickled
@@ -53,7 +55,7 @@ class ArrayApiPlacement(DevicePlacement):
     def find(cls, backend: str, device: Any = None, X: Any = None) -> Self:
         """Choose a placement: where X is; the host if it is there or not given."""
         if X is None or is_host(X):
-            if device not in (None, "cpu"):
+            if not is_cpu(device):
                 raise ValueError(f"X is on the host: bring it to device {device} first")
             return cls(backend, "cpu")
         cls._require_accepted(X, backend, "X")
@@ -62,19 +64,21 @@ class ArrayApiPlacement(DevicePlacement):
 
     def moved(self, device: Any) -> Self:
         """Placement on another device of the same namespace; itself if it is there already."""
-        if device == self.device:
-            return self
-        return type(self)(self.backend, device, self.xp)
+        wanted = self._named(device)
+        return self if wanted == self.device else type(self)(self.backend, wanted, self.xp)
 
     @classmethod
     def find_device(cls, device: Any) -> Any:
         """Take the device as it is: only its namespace knows what it means."""
         return device
 
+    def _named(self, device: Any) -> Any:
+        return _known_device(self.xp, device)
+
     @classmethod
     def device_of(cls, array: Array) -> Any:
         """Device of an array."""
-        return device(array)
+        return array_device(array)
 
     @classmethod
     def accepts(cls, X: Any, backend: str) -> bool:
@@ -98,13 +102,14 @@ class ArrayApiPlacement(DevicePlacement):
         self, X: Any, name: str = "X", feature_weights: NDArray[np.float64] | None = None
     ) -> QuantisedRows:
         """Turn a matrix into unit rows; it must be of this namespace or from the host."""
-        rows = super().prepare(X, name, feature_weights)
-        if (theirs := array_namespace(rows.quantised)) is not self.xp:
-            raise ValueError(
-                f"{name} is of namespace {theirs.__name__}, but the model was fitted on "
-                f"{self.xp.__name__}"
-            )
-        return rows
+        if not is_host(X):
+            self._require_accepted(X, self.backend, name)
+            if (theirs := array_namespace(X)) is not self.xp:
+                raise ValueError(
+                    f"{name} is of namespace {theirs.__name__}, but the model is in "
+                    f"{self.xp.__name__}"
+                )
+        return super().prepare(X, name, feature_weights)
 
     def sparse(self, indptr: Array, columns: Array, values: Array, shape: tuple[int, int]) -> Array:
         """Make a dense matrix, for the standard has no sparse ones; columns ascend in each row."""
@@ -122,14 +127,14 @@ class ArrayApiPlacement(DevicePlacement):
         return xp.reshape(xp.where(there, taken, xp.zeros_like(taken)), shape)
 
 
-class _Shard(NamedTuple):
+class _RowRun(NamedTuple):
     first: int
     last: int
     rows: QuantisedRows
 
 
 class ArrayApiIndex(DeviceIndex):
-    """Training rows as they are, in shards whose products fit the memory."""
+    """Training rows as they are, in runs whose products fit the memory."""
 
     backend = "array-api"
     placement = ArrayApiPlacement
@@ -137,31 +142,31 @@ class ArrayApiIndex(DeviceIndex):
     def __init__(self, rows: QuantisedRows, placement: ArrayApiPlacement) -> None:
         super().__init__(rows, placement)
         self._rows = rows
-        self._cache: ShardCache[_Shard] = ShardCache()
+        self._cache: RowRunCache[_RowRun] = RowRunCache()
 
     def _device_rows(self) -> QuantisedRows:
         return self._rows
 
-    def _shards(self, memory_budget: int) -> Sequence[_Shard]:
-        return self._cache.get(memory_budget, self._make_shards)
+    def _runs(self, memory_budget: int) -> Sequence[_RowRun]:
+        return self._cache.get(memory_budget, self._make_runs)
 
-    def _make_shards(self, memory_budget: int) -> Sequence[_Shard]:
-        runs = shard_runs(self._rows.indptr, _ENTRY_BYTES, memory_budget)
-        return [_Shard(*run, slice_rows(self._rows, *run)) for run in runs]
+    def _make_runs(self, memory_budget: int) -> Sequence[_RowRun]:
+        bounds = runs_that_fit(self._rows.indptr, _ENTRY_BYTES, memory_budget)
+        return [_RowRun(*its, slice_rows(self._rows, *its)) for its in bounds]
 
     def _block_size(self, search: Search) -> int:
         budget = search.options.memory_budget
-        runs = [(shard.first, shard.last) for shard in self._shards(budget)]
+        bounds = [(run.first, run.last) for run in self._runs(budget)]
         dense = self.n_features * _FEATURE_BYTES
-        return queries_that_fit(self._rows.indptr, runs, _ENTRY_BYTES, dense, budget)
+        return queries_that_fit(self._rows.indptr, bounds, _ENTRY_BYTES, dense, budget)
 
     def _search_block(self, block: QuantisedRows, search: Search) -> Neighbours:
         xp = self.xp
         quantised = self._dense(block, xp.astype(block.quantised, xp.int64))
         ones = self._dense(block, xp.ones_like(block.quantised, dtype=xp.int64))
 
-        def products(shard: _Shard) -> tuple[Array, Array]:
-            rows = shard.rows
+        def products(run: _RowRun) -> tuple[Array, Array]:
+            rows = run.rows
             features = xp.astype(rows.indices, xp.int64)
             dots = _row_sums(xp.take(quantised, features, axis=1) * rows.quantised[None, :], rows)
             if not search.beta:
@@ -169,8 +174,8 @@ class ArrayApiIndex(DeviceIndex):
             return dots, _row_sums(xp.take(ones, features, axis=1), rows)
 
         sizes = xp.astype(row_sizes(block), xp.float64)
-        shards = self._shards(search.options.memory_budget)
-        return self._best_of_shards(shards, products, sizes, search)
+        runs = self._runs(search.options.memory_budget)
+        return self._best_of_runs(runs, products, sizes, search)
 
     def _dense(self, block: QuantisedRows, values: Array) -> Array:
         """Values of each query by feature; int64."""
@@ -184,6 +189,14 @@ def _row_sums(terms: Array, rows: QuantisedRows) -> Array:
     running = xp.cumulative_sum(terms, axis=1, dtype=xp.int64, include_initial=True)
     ends = xp.take(running, rows.indptr[1:], axis=1)
     return xp.astype(ends - xp.take(running, rows.indptr[:-1], axis=1), xp.float64)
+
+
+def _known_device(xp: Any, device: Any) -> Any:
+    """Device as the namespace's arrays name theirs, whatever the user calls it."""
+    try:
+        return array_device(xp.empty(0, device=device))
+    except Exception as error:  # whatever the library raises for a device it lacks
+        raise ValueError(f"no device {device!r} in {xp.__name__}") from error
 
 
 def _require_64_bits(xp: Any, device: Any) -> None:

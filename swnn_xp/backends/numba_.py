@@ -28,14 +28,14 @@ from swnn_xp.vote.votes import Votes
 
 
 class KernelLabels(NamedTuple):
-    """Label rows, and what the kernels want of them: made once per model."""
+    """Label rows, and the same labels, checked, as the kernels take them: made once per model."""
 
     rows: LabelRows
     prepared: Labels
 
 
 class NumbaPlacement(Placement):
-    """The host's memory, with labels as the kernels want them."""
+    """The host's memory, with labels as the kernels take them."""
 
     def labels(self, labels: LabelRows) -> KernelLabels:
         """Prepare label rows for the kernels."""
@@ -136,7 +136,7 @@ class NumbaIndex(Index):
     def rank_found(
         self, found: Neighbours, labels: KernelLabels, alpha: float, k: int, options: Options
     ) -> Ranking:
-        """Let neighbours vote that were found before."""
+        """Rank labels by the votes of given neighbours, on one thread: it is soon done."""
         return Ranking(*vote_batch(labels.prepared, *found, alpha, k))
 
     def vote_found(

@@ -1,6 +1,6 @@
-"""The NumPy/SciPy backend: the posting lists of a query's features, added up by sparse products.
+"""The NumPy/SciPy backend: the postings lists of a query's features, added up by sparse products.
 
-The training rows are kept transposed: a row of the matrix is the posting list of one feature. A
+The training rows are kept transposed: a row of the matrix is the postings list of one feature. A
 query picks the lists of its features; their product with its quantised values gives the dot
 products with all training rows, and counting how often each training row occurs in them gives the
 overlaps. Quantised values are integers in float64, so the sums are exact.
@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from swnn_xp.backends._index import Index
-from swnn_xp.backends._memory import ShardCache, queries_that_fit, shard_runs
+from swnn_xp.backends._memory import RowRunCache, queries_that_fit, runs_that_fit
 from swnn_xp.backends._placement import Placement
 from swnn_xp.backends.settings import DEFAULT_OPTIONS, Options
 from swnn_xp.results import Neighbours
@@ -30,25 +30,25 @@ _ENTRY_BYTES = 32  # the lists that a query picks, copied and added up
 _CACHED_PAIRS = 1 << 18  # (query, row) pairs handled at a time, so that temporaries stay in cache
 
 
-class _Shard(NamedTuple):
+class _RowRun(NamedTuple):
     first: int
     last: int
     postings: sp.csr_array  # (n_features, last - first)
 
 
 class NumpyIndex(Index):
-    """Training rows as transposed CSR matrices, one per shard of rows that fits the budget."""
+    """Training rows as transposed CSR matrices, one per run of rows that fits the budget."""
 
     backend = "numpy"
 
     def __init__(self, rows: QuantisedRows) -> None:
         self._rows = rows
         self._row_sizes = row_sizes(rows).astype(np.float64)
-        self._cache: ShardCache[_Shard] = ShardCache()
+        self._cache: RowRunCache[_RowRun] = RowRunCache()
 
     @classmethod
     def build(cls, rows: QuantisedRows, placement: Placement) -> NumpyIndex:
-        """Prepare an index over the rows; shards are made for the budget of the first query."""
+        """Prepare an index over the rows; runs are made for the budget of the first query."""
         return cls(rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -81,34 +81,34 @@ class NumpyIndex(Index):
             np.full((queries.n_rows, n_neighbors), -1, np.int64),
             np.zeros((queries.n_rows, n_neighbors)),
         )
-        shards = self._cache.get(options.memory_budget, self._make_shards)
-        step = self._block_size(shards, options.memory_budget)
+        runs = self._cache.get(options.memory_budget, self._make_runs)
+        step = self._block_size(runs, options.memory_budget)
         for start in range(0, queries.n_rows, step):
             block = slice_rows(queries, start, min(start + step, queries.n_rows))
             here = slice(start, start + block.n_rows)
-            for shard in shards:
-                best = self._search_shard(block, shard, n_neighbors, beta, removed)
+            for run in runs:
+                best = self._search_run(block, run, n_neighbors, beta, removed)
                 before = Neighbours(found.ids[here], found.sims[here])
                 found.ids[here], found.sims[here] = merge(before, best, n_neighbors)
         return found
 
-    def _search_shard(
-        self, block: QuantisedRows, shard: _Shard, n_neighbors: int, beta: float, removed: Any
+    def _search_run(
+        self, block: QuantisedRows, run: _RowRun, n_neighbors: int, beta: float, removed: Any
     ) -> Neighbours:
-        its = slice(shard.first, shard.last)
-        sims = _similarities(block, shard.postings, self._row_sizes[its], beta)
+        its = slice(run.first, run.last)
+        sims = _similarities(block, run.postings, self._row_sizes[its], beta)
         if removed is not None:
             sims[:, removed[its]] = 0
-        return shifted(top_rows(sims, n_neighbors, _kth_largest), shard.first)
+        return shifted(top_rows(sims, n_neighbors, _kth_largest), run.first)
 
-    def _make_shards(self, memory_budget: int) -> Sequence[_Shard]:
-        runs = shard_runs(self._rows.indptr, _ENTRY_BYTES, memory_budget)
-        return [_Shard(*run, _transposed(slice_rows(self._rows, *run))) for run in runs]
+    def _make_runs(self, memory_budget: int) -> Sequence[_RowRun]:
+        bounds = runs_that_fit(self._rows.indptr, _ENTRY_BYTES, memory_budget)
+        return [_RowRun(*its, _transposed(slice_rows(self._rows, *its))) for its in bounds]
 
-    def _block_size(self, shards: Sequence[_Shard], memory_budget: int) -> int:
-        runs = [(shard.first, shard.last) for shard in shards]
-        fits = queries_that_fit(self._rows.indptr, runs, 0, 0, memory_budget // 2)
-        widest = max((last - first for first, last in runs), default=1)
+    def _block_size(self, runs: Sequence[_RowRun], memory_budget: int) -> int:
+        bounds = [(run.first, run.last) for run in runs]
+        fits = queries_that_fit(self._rows.indptr, bounds, 0, 0, memory_budget // 2)
+        widest = max((last - first for first, last in bounds), default=1)
         return min(fits, max(1, _CACHED_PAIRS // widest))
 
 
@@ -120,7 +120,7 @@ def _transposed(rows: QuantisedRows) -> sp.csr_array:
 def _similarities(
     block: QuantisedRows, postings: sp.csr_array, sizes: NDArray[np.float64], beta: float
 ) -> NDArray[np.float64]:
-    """Dense similarities of a block of queries and a shard of rows."""
+    """Dense similarities of a block of queries and a run of rows."""
     n_rows = postings.shape[1]
     dots, overlaps = np.empty((block.n_rows, n_rows)), np.empty((block.n_rows, n_rows))
     for query in range(block.n_rows):

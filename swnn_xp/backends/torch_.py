@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
@@ -102,6 +103,7 @@ class TorchIndex(ProductIndex):
         return (matrix @ dense).T.contiguous()
 
 
+@functools.cache  # a device is tried once: every query may ask
 def _require_float64(device: torch.device) -> None:
     try:
         torch.zeros(1, dtype=torch.float64, device=device)

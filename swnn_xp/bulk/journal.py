@@ -8,6 +8,7 @@ the end the output is renamed in one step and the journal removed.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 from collections.abc import Mapping
@@ -65,27 +66,24 @@ class ResumableOutput:
         """Where this run begins in the input."""
 
     def __enter__(self) -> Self:
-        self._log: BinaryIO = self._journal.open("ab")
-        try:
+        with contextlib.ExitStack() as opened:
+            self._log: BinaryIO = opened.enter_context(self._open_journal())
             self._lock()
             complete = self._last_complete()
-            self._out: BinaryIO = self._partial.open("r+b" if complete.size else "wb")
-        except BaseException:
-            self._log.close()
-            raise
-        self.start = complete.mark
-        if complete.size:
-            self._out.truncate(complete.size)
-            self._out.seek(complete.size)
-        else:
-            self._log.truncate(0)
-            _append(self._log, _line(self._job))
-            self.append(self._header.encode(), self.start)
+            self._out: BinaryIO = opened.enter_context(self._open_partial(complete))
+            self.start = complete.mark
+            if complete.size:
+                self._out.truncate(complete.size)
+                self._out.seek(complete.size)
+            else:
+                self._log.truncate(0)
+                _append(self._log, _line(self._job))
+                self.append(self._header.encode(), self.start)
+            self._opened = opened.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._out.close()
-        self._log.close()
+        self._opened.close()
 
     def append(self, text: bytes, end: Mark) -> None:
         """Write a block; when this returns, it survives a crash."""
@@ -104,6 +102,15 @@ class ResumableOutput:
         self._partial.unlink(missing_ok=True)
         self._journal.unlink(missing_ok=True)
 
+    def _open_journal(self) -> BinaryIO:
+        try:
+            return self._journal.open("ab")
+        except OSError as error:  # such as a missing folder: the user knows the output only
+            raise OSError(error.errno, error.strerror, str(self._target)) from None
+
+    def _open_partial(self, complete: _Complete) -> BinaryIO:
+        return self._partial.open("r+b") if complete.size else self._partial.open("wb")
+
     def _lock(self) -> None:
         try:
             fcntl.flock(self._log, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -120,15 +127,31 @@ class ResumableOutput:
                 f"{self._journal} belongs to another job; "
                 f"to start over, remove it and {self._partial.name}"
             )
-        (file, rows_before, position), size = entries[-1]["mark"], int(entries[-1]["size"])
+        try:
+            (file, rows_before, position), size = entries[-1]["mark"], int(entries[-1]["size"])
+            mark = Mark(file, rows_before, Position(*position) if position else None)
+        except (KeyError, TypeError, ValueError):
+            raise self._damaged(len(entries)) from None
         if self._partial.stat().st_size < size:
             return _NOTHING
-        return _Complete(Mark(file, rows_before, Position(*position) if position else None), size)
+        return _Complete(mark, size)
 
     def _entries(self) -> list[Any]:
         lines = self._journal.read_bytes().splitlines(keepends=True)
-        # The last line may be cut off.
-        return [json.loads(line) for line in lines if line.endswith(b"\n")]
+        entries = []
+        for number, line in enumerate(lines, 1):
+            if line.endswith(b"\n"):  # the last one may be cut off
+                try:
+                    entries.append(json.loads(line))
+                except ValueError:
+                    raise self._damaged(number) from None
+        return entries
+
+    def _damaged(self, line: int) -> ValueError:
+        return ValueError(
+            f"{self._journal}: line {line} is damaged; "
+            f"to start over, remove it and {self._partial.name}"
+        )
 
 
 def _append(file: BinaryIO, text: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +14,7 @@ from swnn_xp.results import Ranking
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 ESCAPES_HELP = r"""In names, \t, \n, \r
 and \\ stand for tab, newline, carriage return and backslash."""
+_COMPRESSED = ("gz", "xz")  # an output grows and is cut when it is resumed: compressed ones can't
 
 Names = Sequence[str] | None
 
@@ -67,6 +69,8 @@ def choose_format(output: str | os.PathLike[str] | None, wanted: str | None = No
     ('jsonl', 'tsv')
     """
     suffix = os.path.splitext(output)[1].removeprefix(".") if output is not None else ""
+    if suffix in _COMPRESSED:
+        raise ValueError(f"{output}: predictions are written as plain text, not as .{suffix}")
     return FORMATS[wanted or (suffix if suffix in FORMATS else "tsv")]
 
 
@@ -90,6 +94,12 @@ class LineWriter:
 
     format: LineFormat
     label_names: Names = None
+
+    def identity(self) -> dict[str, str]:
+        """What makes two writers give the same lines, in JSON's types."""
+        names = None if self.label_names is None else list(self.label_names)
+        digest = hashlib.sha256(json.dumps(names).encode()).hexdigest()
+        return {"format": self.format.name, "label_names": digest}
 
     def lines(self, first_row: int, best: Ranking) -> str:
         """Text of consecutive rows; missing labels (-1) are left out."""

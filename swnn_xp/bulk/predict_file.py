@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from swnn_xp._checks import check_count
+from swnn_xp.bulk.inputs import check_file_width, file_identity
 from swnn_xp.bulk.journal import Mark, ResumableOutput
 from swnn_xp.bulk.lines import LineWriter
 from swnn_xp.bulk.prefetch import prefetched
@@ -96,18 +97,19 @@ def predict_stream(clf: AnyModel, job: PredictJob, output: IO[str]) -> int:
 
 
 def _predicted(clf: AnyModel, job: PredictJob, start: Mark) -> Iterator[tuple[Mark, str]]:
-    for block in prefetched(_blocks(job, start)):
+    for block in prefetched(_blocks(job, start, clf.n_features_in_)):
         best = clf.predict_topk(block.X, k=job.k)
         yield block.end, job.writer.lines(block.first_row, best)
 
 
-def _blocks(job: PredictJob, start: Mark) -> Iterator[_Block]:
+def _blocks(job: PredictJob, start: Mark, n_features: int) -> Iterator[_Block]:
     rows_before, position = start.rows_before, start.position
     for number, file in enumerate(job.files[start.file :], start.file):
         rows = position.row if position else 0
         for block in iter_xmc(
             file, job.block_rows, resume=position, header="auto", strict=job.strict
         ):
+            check_file_width(file, block.X.shape[1], n_features)
             rows = block.end.row
             mark = Mark(number, rows_before, block.end)
             yield _Block(block.X, rows_before + block.first_row, mark)
@@ -117,16 +119,11 @@ def _blocks(job: PredictJob, start: Mark) -> Iterator[_Block]:
 def _identity(clf: AnyModel, job: PredictJob) -> dict[str, Any]:
     """What makes two runs the same job; not the backend, since all give the same answer."""
     return {
-        "files": [_file_identity(file) for file in job.files],
-        "format": job.writer.format.name,
+        "files": [file_identity(file) for file in job.files],
+        **job.writer.identity(),
         "k": job.k,
         "rows": job.block_rows,
         "strict": job.strict,
         "model": [job.model, clf.n_samples_fit_, clf.n_features_in_, clf.n_labels_],
         "params": list(clf._settings()),
     }
-
-
-def _file_identity(file: Path) -> list[Any]:
-    status = file.stat()
-    return [str(file.resolve()), status.st_size, status.st_mtime_ns]

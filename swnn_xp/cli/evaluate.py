@@ -94,6 +94,8 @@ def _quality(clf: AnyModel, Y: Any, labels: Any, A: float, B: float) -> list[str
         "P": [metrics.precision_at_k(Y, labels, k) for k in _KS],
         "max P": [metrics.max_precision_at_k(Y, k) for k in _KS],
         "R": [metrics.recall_at_k(Y, labels, k) for k in _KS],
+        "RP": [metrics.r_precision_at_k(Y, labels, k) for k in _KS],
+        "micro-F1": [metrics.f1_micro_at_k(Y, labels, k) for k in _KS],
         "nDCG": [metrics.ndcg_at_k(Y, labels, k) for k in _KS],
         "PSP": [metrics.psp_at_k(Y, labels, k, propensity) for k in _KS],
         "PSnDCG": [metrics.psndcg_at_k(Y, labels, k, propensity) for k in _KS],

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from swnn_xp.bulk.lines import LineWriter
+from swnn_xp.io.atomic import is_leftover
 from swnn_xp.io.streams import open_output
 from swnn_xp.results import Ranking
 
@@ -58,7 +59,7 @@ class OutputParts:
 
 def _unexpected_entry(folder: Path) -> str | None:
     """An entry that is not a leftover of a run killed before it wrote its record."""
-    return next((e.name for e in folder.iterdir() if not e.match(f"{_JOB}.*.tmp")), None)
+    return next((e.name for e in folder.iterdir() if not is_leftover(e.name, _JOB)), None)
 
 
 def _difference(record: Path, job: dict[str, Any]) -> str | None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from distributed import Client, as_completed
 
-from swnn_xp._checks import check_count, check_width
+from swnn_xp._checks import check_count
+from swnn_xp.bulk.inputs import check_file_width, file_identity
 from swnn_xp.bulk.lines import FORMATS, LineWriter
 from swnn_xp.distributed import shard_folder
 from swnn_xp.distributed.cluster import connect
@@ -160,11 +158,10 @@ class _Job(NamedTuple):
         return {
             "model": [recipe.manifest for recipe in self.model.recipes],
             "params": shard_folder.answer_params(self.model.params),
-            "files": [_file_identity(file) for file in self.files],
+            "files": [file_identity(file) for file in self.files],
             "k": self.k,
             "rows_per_part": self.options.rows_per_part,
-            "format": self.options.format,
-            "label_names": hashlib.sha256(json.dumps(self._label_names()).encode()).hexdigest(),
+            **self.writer().identity(),
         }
 
     def _label_names(self) -> list[str] | None:
@@ -174,17 +171,9 @@ class _Job(NamedTuple):
         return names
 
 
-def _file_identity(file: PathLike) -> list[Any]:
-    status = os.stat(file)
-    return [os.path.basename(file), status.st_size, status.st_mtime_ns]
-
-
 def _n_rows(file: PathLike, n_features: int) -> int:
     shape = read_shape(file)
-    try:
-        check_width(shape.n_features, n_features)
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(file)}: {error}") from None
+    check_file_width(file, shape.n_features, n_features)
     return shape.n_rows
 
 

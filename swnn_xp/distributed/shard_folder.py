@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from swnn_xp.bulk.model_digest import model_digest
 from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.distributed.shards import Shard, ShardError, StoredRecipe
+from swnn_xp.io.atomic import is_leftover
 from swnn_xp.io.streams import open_output
 
 FILE = "shards.json"
@@ -41,6 +42,9 @@ def begin(path: str | os.PathLike[str]) -> None:
     if other is not None:
         raise ValueError(f"{folder}: holds {other!r}, so it is no folder of shards to replace")
     (folder / FILE).unlink(missing_ok=True)
+    for entry in folder.iterdir():
+        if is_leftover(entry.name, FILE):
+            entry.unlink(missing_ok=True)
 
 
 def save_shard(shard: Shard, path: str) -> dict[str, Any]:
@@ -106,4 +110,5 @@ def answer_params(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_known(name: str) -> bool:
-    return name == FILE or (name.startswith("shard-") and name[6:].isdecimal())
+    is_shard = name.startswith("shard-") and name[6:].isdecimal()
+    return name == FILE or is_shard or is_leftover(name, FILE)

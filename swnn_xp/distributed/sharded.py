@@ -27,7 +27,7 @@ from swnn_xp.distributed.tasks import (
 )
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.canonical import canonical_rows, label_rows, to_csr
-from swnn_xp.search.top_rows import merge
+from swnn_xp.search.top_rows import merge, padded
 
 BLOCK = 1024
 """Queries that are sent together."""
@@ -51,6 +51,11 @@ class ShardedClassifier:
         Those of `SWNNClassifier`: ``n_neighbors``, ``alpha``, ``beta``, ``backend``, ... The
         backend is the shards': ``"cupy"`` on workers that have a GPU.
 
+    Attributes
+    ----------
+    n_features_in_, n_labels_, n_samples_fit_ : int
+        Width of X and of Y, and the number of training rows.
+
     Examples
     --------
     >>> from swnn_xp.distributed import ShardedClassifier, connect
@@ -69,14 +74,15 @@ class ShardedClassifier:
         n_labels: int,
         **params: Any,
     ) -> None:
-        self.clf = SWNNClassifier(**params)
-        self.clf._check_params()
+        self._clf = SWNNClassifier(**params)
+        self._clf._check_params()
         if not recipes or not sum(recipe.n_rows for recipe in recipes):
             raise ValueError("there are no training rows")
         self.client = client
         self.recipes = list(recipes)
         self.n_features_in_, self.n_labels_ = n_features, n_labels
-        params = self.clf.get_params()
+        self.n_samples_fit_ = sum(recipe.n_rows for recipe in recipes)
+        params = self._clf.get_params()
         self._shards = [self._submit(make_shard, recipe, params) for recipe in recipes]
 
     @classmethod
@@ -169,7 +175,7 @@ class ShardedClassifier:
             shards,
             n_features=self.n_features_in_,
             n_labels=self.n_labels_,
-            params=shard_folder.answer_params(self.clf.get_params()),
+            params=shard_folder.answer_params(self._clf.get_params()),
             label_names=label_names,
         )
 
@@ -183,10 +189,11 @@ class ShardedClassifier:
 
     def kneighbors(self, X: Any, n_neighbors: int | None = None) -> Neighbours:
         """Find the most similar training rows, as dask arrays: ``found.ids.compute()``."""
-        wanted = int(self.clf.n_neighbors if n_neighbors is None else n_neighbors)
+        wanted = self._clf.n_neighbors if n_neighbors is None else n_neighbors
         check_count(wanted, "n_neighbors")
-        blocks = self._blocks(X)
-        futures = [self._found(self._sent(block), wanted) for block in blocks]
+        wanted, blocks = int(wanted), self._blocks(X)
+        found = [self._found(self._sent(block), self._n_voters(wanted)) for block in blocks]
+        futures = [self._submit(padded, future, wanted) for future in found]
         return Neighbours(*_arrays(futures, blocks, wanted))
 
     def predict_topk(self, X: Any, k: int = 5) -> Ranking:
@@ -198,17 +205,22 @@ class ShardedClassifier:
     def rank_block(self, X: Any, k: int) -> Future:
         """Rank the labels of a few rows: a future of a `Ranking`."""
         X = _narrow(X, self.n_features_in_)
-        block = self._sent(X)
+        block, settings = self._sent(X), self._clf._settings()
         if len(self._shards) == 1:
-            return self._submit(rank_by_shard, self._shards[0], block, k)
-        found = self._found(block, int(self.clf.n_neighbors))
+            return self._submit(rank_by_shard, self._shards[0], block, settings, k)
+        found = self._found(block, self._n_voters(settings.n_neighbors))
         known = [self._submit(labels_of_winners, shard, found) for shard in self._shards]
-        clf = self.clf
-        return self._submit(vote_of_winners, found, known, float(clf.alpha), k, clf.memory_budget)
+        memory = int(self._clf.memory_budget)
+        return self._submit(vote_of_winners, found, known, settings.alpha, k, memory)
+
+    def _n_voters(self, n_neighbors: int) -> int:
+        """Number of neighbours that there can be: S may be far beyond the number of rows."""
+        return min(n_neighbors, self.n_samples_fit_)
 
     def _found(self, block: Future, n_neighbors: int) -> Future:
         """Search all shards and merge their neighbours pairwise."""
-        level = [self._submit(search_shard, shard, block, n_neighbors) for shard in self._shards]
+        wanted = n_neighbors, self._clf._settings().beta
+        level = [self._submit(search_shard, shard, block, *wanted) for shard in self._shards]
         while len(level) > 1:
             pairs = zip(level[::2], level[1::2], strict=False)
             merged = [self._submit(merge, one, other, n_neighbors) for one, other in pairs]

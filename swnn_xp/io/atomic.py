@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -45,6 +46,17 @@ def open_atomic(path: PathLike) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def is_leftover(name: str, target: str) -> bool:
+    """Whether a file has the name that a killed `open_atomic` of `target` leaves behind.
+
+    Examples
+    --------
+    >>> is_leftover("job.json.0a1b2c3d.tmp", "job.json"), is_leftover("job.json", "job.json")
+    (True, False)
+    """
+    return re.fullmatch(rf"{re.escape(target)}\.[0-9a-f]{{8}}\.tmp", name) is not None
 
 
 def final_target(path: PathLike) -> str:

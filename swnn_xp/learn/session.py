@@ -6,6 +6,7 @@ from typing import Any
 
 from swnn_kernels.learn.rank import CandidateRanker
 from swnn_kernels.vote.labels import Labels
+from swnn_xp._checks import check_count
 from swnn_xp.backends.numba_ import KernelLabels
 from swnn_xp.model.model import Model
 from swnn_xp.model.session import Session
@@ -17,6 +18,7 @@ class RankingSession(Session):
 
     def predict_one(self, indices: Any, values: Any, k: int = 5) -> Ranking:
         """Rank labels for one row; arguments and result are those of `Session.predict_one`."""
+        check_count(k, "k")
         self._follow()
         found = self._positions_one(indices, values)
         return Ranking(*self._ranker.rank_one(indices, values, tuple(found), k))

@@ -39,27 +39,30 @@ def append(
     return replace(
         model,
         segments=_grown(model, rows),
-        labels=stack_rows([model.labels, labels]),
+        labels=stack_rows([model.checked_labels, labels]),
         next_id=model.next_id + rows.n_rows,
         row_ids=None if ids is None else np.concatenate([ids, new_ids]),
         removed=None if removed is None else np.concatenate([removed, np.zeros(rows.n_rows, bool)]),
         names=names,
         version=model.version + 1,
+        untrusted=False,
     )
 
 
 def remove(model: Model, ids: ArrayLike) -> Model:
-    """Mark rows as removed."""
-    old = model.removed
+    """Mark rows as removed; the same model if there are none to remove."""
+    positions, old = model.positions_of(ids), model.removed
+    if not positions.size:
+        return model
     removed = np.zeros(model.n_positions, bool) if old is None else old.copy()
-    removed[model.positions_of(ids)] = True
+    removed[positions] = True
     marked = replace(model, removed=removed, version=model.version + 1)
     marked.keep_derived(model, "checked_labels", "placed_labels", "_placed_ids")
     return marked
 
 
 def compact(model: Model) -> Model:
-    """Index the rows that count again, as one segment; ids stay."""
+    """Index the remaining rows again, as one segment; ids stay."""
     if model.removed is None and len(model.segments) == 1:
         return model
     keep = np.ones(model.n_positions, bool) if model.removed is None else ~model.removed
@@ -67,10 +70,11 @@ def compact(model: Model) -> Model:
     return replace(
         model,
         segments=(_built(model, keep_rows(model.rows(), keep)),),
-        labels=keep_rows(model.labels, keep),
+        labels=keep_rows(model.checked_labels, keep),
         row_ids=None if keep.all() and model.row_ids is None else ids[keep],
         removed=None,
         version=model.version + 1,
+        untrusted=False,
     )
 
 
@@ -83,13 +87,23 @@ def moved(model: Model, backend: str, device: Any) -> Model:
     placement = model.placement
     if backend not in ("auto", model.backend):
         index_class = get_backend(backend).load()
-        placement = index_class.placement.find(backend, device)
+        placement = _returned(model.origin, backend, device) or index_class.placement.find(
+            backend, device
+        )
     elif device is not None:
         placement = placement.moved(device)
     if placement is model.placement:
         return model
     segments = tuple(index_class.build(segment.rows(), placement) for segment in model.segments)
-    return replace(model, segments=segments, placement=placement)
+    origin = model.origin or model.placement
+    return replace(model, segments=segments, placement=placement, origin=origin)
+
+
+def _returned(origin: Placement | None, backend: str, device: Any) -> Placement | None:
+    """Where the model was at first, if it is moved back there: only it knows the namespace."""
+    if origin is None or origin.backend != backend:
+        return None
+    return origin if device is None else origin.moved(device)
 
 
 def _grown(model: Model, rows: QuantisedRows) -> tuple[Index, ...]:

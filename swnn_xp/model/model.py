@@ -29,7 +29,7 @@ from swnn_xp.search.top_rows import merge, shifted
 from swnn_xp.vote.votes import Votes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
     """Training rows, their labels, and which of them still count."""
 
@@ -54,6 +54,8 @@ class Model:
     """What an estimator has learned from the rows; the model carries it along, and checks it."""
     untrusted: bool = False
     """Whether the labels came from a file: their ids are checked before they first vote."""
+    origin: Placement | None = None
+    """Where the model was before it was first moved; None if it never was."""
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what is cached: copies on a device can't be pickled, and are soon made again.
@@ -80,7 +82,7 @@ class Model:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows that count."""
+        """Number of rows not removed."""
         return self.n_positions - (0 if self.removed is None else int(self.removed.sum()))
 
     @cached_property
@@ -98,7 +100,7 @@ class Model:
 
     @cached_property
     def label_counts(self) -> NDArray[np.int64]:
-        """Number of rows that count for each label."""
+        """Number of rows not removed for each label."""
         labels = self.checked_labels
         if self.removed is not None:
             labels = keep_rows(labels, ~self.removed)
@@ -117,7 +119,7 @@ class Model:
         return stack_rows([segment.rows() for segment in self.segments])
 
     def queries(self, X: Any, *, weighted: bool = True) -> QuantisedRows:
-        """Turn a matrix of queries into canonical unit rows where the model is.
+        """Turn a matrix of queries into canonical quantised rows where the model is.
 
         They are scaled by the feature weights, as the rows in the segments are, unless not wanted.
         """
@@ -179,10 +181,13 @@ class Model:
         return position if self.row_ids is None else int(self.row_ids[position])
 
     def positions_of(self, ids: ArrayLike) -> NDArray[np.int64]:
-        """Positions of rows that count, ascending; a ValueError names an id that has none."""
+        """Positions of rows not removed, ascending; a ValueError names an id that has none."""
         wanted = np.unique(np.atleast_1d(np.asarray(ids)))
         if wanted.size and wanted.dtype.kind not in "iu":
             raise ValueError(f"row ids must be whole numbers, got dtype {wanted.dtype}")
+        beyond = wanted >= self.next_id
+        if beyond.any():  # before the cast, which would wrap a uint64
+            raise ValueError(f"there is no row {wanted[beyond][0]}")
         wanted = wanted.astype(np.int64)
         positions = wanted if self.row_ids is None else np.searchsorted(self.row_ids, wanted)
         there = (positions >= 0) & (positions < self.n_positions)

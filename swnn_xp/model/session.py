@@ -10,12 +10,12 @@ import numpy as np
 from swnn_kernels import Labels
 from swnn_kernels import Session as KernelSession
 from swnn_kernels import Settings as KernelSettings
+from swnn_xp._checks import check_count
 from swnn_xp.backends import Settings
 from swnn_xp.backends.numba_ import NumbaIndex
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours, Ranking
-from swnn_xp.rows.slicing import slice_rows
-from swnn_xp.search.top_rows import merge
+from swnn_xp.search.top_rows import merge, padded, shifted
 from swnn_xp.vote.votes import rank, vote
 
 
@@ -75,8 +75,9 @@ class Session:
         [1]
         """
         self._follow()
-        if len(self._sessions) == 1:
+        if len(self._sessions) == 1:  # it checks k itself
             return Ranking(*self._sessions[0].predict_one(indices, values, k))
+        check_count(k, "k")
         found = self._merged(indices, values)
         best = rank(vote(found, self._model.checked_labels, self._settings.alpha), k)
         return Ranking(best.labels[0], best.scores[0])
@@ -84,10 +85,11 @@ class Session:
     def kneighbors_one(self, indices: Any, values: Any) -> Neighbours:
         """Find the neighbours of one row: ``ids`` and ``sims`` of shape (n_neighbors,)."""
         self._follow()
-        return self._model.with_ids(self._positions_one(indices, values))
+        found = self._model.with_ids(self._positions_one(indices, values))
+        return padded(found, self._settings.n_neighbors)
 
     def _positions_one(self, indices: Any, values: Any) -> Neighbours:
-        """Neighbours of one row by position."""
+        """Neighbours of one row by position; no more than there are rows."""
         if len(self._sessions) == 1:
             return Neighbours(*self._sessions[0].kneighbors_one(indices, values))
         merged = self._merged(indices, values)
@@ -110,17 +112,18 @@ class Session:
     def _open(self, model: Model) -> None:
         # Whatever may fail comes before any change: the session still answers from the old model.
         sessions = []
+        voters = model.n_voters(self._settings.n_neighbors)
+        settings = KernelSettings(*self._settings._replace(n_neighbors=voters))
         for segment, offset in zip(model.segments, model.offsets, strict=True):
             if not isinstance(segment, NumbaIndex):
                 raise ValueError(f"a session needs the backend 'numba', not '{model.backend}'")
             last = offset + segment.n_rows
-            labels = slice_rows(model.checked_labels, offset, last)
             removed = model.removed
             sessions.append(
                 KernelSession(
                     segment.kernel_index,
-                    Labels.prepare(labels.indptr, labels.indices),
-                    KernelSettings(*self._settings),
+                    _kernel_labels(model, segment.n_rows),
+                    settings,
                     removed=None if removed is None else removed[offset:last],
                     budget=self._budget,
                     feature_weights=model.feature_weights,
@@ -133,7 +136,16 @@ class Session:
         merged: Neighbours | None = None
         for offset, session in zip(self._model.offsets, self._sessions, strict=True):
             ids, sims = session.kneighbors_one(indices, values)
-            found = Neighbours(np.where(ids >= 0, ids + offset, -1)[None, :], sims[None, :])
-            merged = found if merged is None else merge(merged, found, self._settings.n_neighbors)
+            found = shifted(Neighbours(ids[None, :], sims[None, :]), offset)
+            merged = found if merged is None else merge(merged, found, found.ids.shape[1])
         assert merged is not None
         return merged
+
+
+def _kernel_labels(model: Model, n_rows: int) -> Labels:
+    """Labels for the session of a segment: none where `Session` lets merged neighbours vote."""
+    if len(model.segments) == 1:
+        prepared: Labels = model.placed_labels.prepared
+        return prepared
+    _ = model.checked_labels  # damaged labels are refused now, not by a later answer
+    return Labels.prepare(np.zeros(n_rows + 1, np.int64), np.zeros(0, np.int32))

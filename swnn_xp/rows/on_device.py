@@ -1,4 +1,4 @@
-"""Canonical unit rows made where the data lives, by the array API; no copy to the host.
+"""Canonical quantised rows made where the data lives, by the array API; no copy to the host.
 
 The twin of `swnn_xp.rows.canonical` and `swnn_xp.rows.quantise` for arrays of any namespace on any
 device, with the same bits and the same errors. Only a handful of scalars cross to the host:

@@ -44,7 +44,7 @@ def top_rows(
     kept = min(n_neighbors, n_rows)
     if n_queries == 0 or kept == 0:
         return missing(xp, sims, n_queries, n_neighbors)
-    ids = _chosen_ids(xp, sims, kept, kth_largest or _kth_by_sorting)
+    ids = _chosen_ids(xp, sims, kept, kth_largest or kth_by_sorting)
     best = xp.take_along_axis(sims, ids, axis=1)
     # Ids ascend here, and the sort is stable: of equal similarities the smaller id comes first.
     order = xp.argsort(-best, axis=1, stable=True)
@@ -52,16 +52,31 @@ def top_rows(
     found = Neighbours(
         xp.where(best > 0, ids, -xp.ones_like(ids)), xp.where(best > 0, best, xp.zeros_like(best))
     )
-    if kept == n_neighbors:
+    return padded(found, n_neighbors)
+
+
+def padded(found: Neighbours, slots: int) -> Neighbours:
+    """Neighbours of one query or of many in at least this many slots, the new ones empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> padded(Neighbours(np.asarray([[4]]), np.asarray([[0.5]])), 2).ids.tolist()
+    [[4, -1]]
+    """
+    *shape, held = found.ids.shape
+    if held >= slots:
         return found
-    padding = missing(xp, sims, n_queries, n_neighbors - kept)
+    xp, dev, shape = array_namespace(found.ids), device(found.ids), (*shape, slots - held)
+    no_ids = xp.full(shape, -1, dtype=found.ids.dtype, device=dev)
+    no_sims = xp.zeros(shape, dtype=found.sims.dtype, device=dev)
     return Neighbours(
-        xp.concat([found.ids, padding.ids], axis=1), xp.concat([found.sims, padding.sims], axis=1)
+        xp.concat([found.ids, no_ids], axis=-1), xp.concat([found.sims, no_sims], axis=-1)
     )
 
 
 def shifted(found: Neighbours, by: int) -> Neighbours:
-    """Neighbours with their ids raised by the number of the shard's first row.
+    """Neighbours with their ids raised by the number of the first row that was searched.
 
     Examples
     --------
@@ -109,7 +124,8 @@ def _chosen_ids(xp: Array, sims: Array, kept: int, kth_largest: Callable) -> Arr
     return xp.reshape(xp.nonzero(chosen)[1], (sims.shape[0], kept))
 
 
-def _kth_by_sorting(sims: Array, k: int) -> Array:
+def kth_by_sorting(sims: Array, k: int) -> Array:
+    """Each row's k-th largest value, shape (rows, 1)."""
     xp = array_namespace(sims)
     return xp.sort(sims, axis=1)[:, sims.shape[1] - k, None]
 

@@ -18,6 +18,8 @@ class _Job(NamedTuple):
     work: Callable[[], Any]
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
+    life: int
+    """Of the pool, which begins again with every `close`."""
 
 
 class Pool:
@@ -33,7 +35,7 @@ class Pool:
 
     def __init__(self, threads: int, queue: int, seconds: float) -> None:
         self.room = threads + queue
-        self.under_way = 0
+        self.under_way = self._life = 0
         self._seconds = seconds
         self._size, self._inline = threads, threads == 1
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
@@ -46,19 +48,20 @@ class Pool:
         self.under_way += 1
         if not (short and self._inline):
             return await self._in_thread(work)
+        life = self._life
         try:
             # Requests that arrived meanwhile reach the check above before this one runs.
             await asyncio.sleep(0)
             return work()
         finally:
-            self.under_way -= 1
+            self._leave(life)
 
     async def _in_thread(self, work: Callable[[], Any]) -> Any:
         self._start()
         loop = asyncio.get_running_loop()
         future = loop.create_future()
         timer = loop.call_later(self._seconds, self._expire, future)
-        self._jobs.put(_Job(work, loop, future))
+        self._jobs.put(_Job(work, loop, future, self._life))
         try:
             return await future
         finally:
@@ -81,11 +84,15 @@ class Pool:
                 except Exception as failure:
                     error = failure
             with contextlib.suppress(RuntimeError):  # the event loop may be closed
-                job.loop.call_soon_threadsafe(self._ended, job.future, result, error)
+                job.loop.call_soon_threadsafe(self._ended, job, result, error)
 
-    def _ended(self, future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
-        self.under_way -= 1
-        _settle(future, result, error)
+    def _ended(self, job: _Job, result: Any, error: Exception | None) -> None:
+        self._leave(job.life)
+        _settle(job.future, result, error)
+
+    def _leave(self, life: int) -> None:
+        if life == self._life:  # `close` has forgotten the jobs before
+            self.under_way -= 1
 
     def close(self) -> None:
         """Finish what is running and end the threads."""
@@ -94,6 +101,9 @@ class Pool:
         for thread in self._threads:
             thread.join()
         self._threads = []
+        # The event loop of the last jobs may be closed: no one else would count them out.
+        self.under_way = 0
+        self._life += 1
 
 
 def _settle(future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:

@@ -15,7 +15,7 @@ from swnn_xp.serve.wire import Failure, encode
 
 
 class Predict:
-    """PredictResponse ``POST /v1/predict``."""
+    """Answers ``POST /v1/predict``."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

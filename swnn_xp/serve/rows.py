@@ -12,7 +12,7 @@ from swnn_xp.serve.refusal import HTTPRefusal
 from swnn_xp.serve.wire import Row
 
 
-class Query(NamedTuple):
+class ParsedRow(NamedTuple):
     """A row that a session takes."""
 
     indices: Any
@@ -23,7 +23,7 @@ class Query(NamedTuple):
 
 def to_query(
     row: Row, number: int, n_features: int, known: Mapping[str, int] | None, most: int
-) -> Query:
+) -> ParsedRow:
     """Convert a row to what a session takes.
 
     Examples
@@ -47,7 +47,7 @@ def to_query(
         )
     if not np.isfinite(values).all():
         raise HTTPRefusal(422, f"row {number}: a feature's values sum up to infinity")
-    return Query(indices, values, unknown)
+    return ParsedRow(indices, values, unknown)
 
 
 def _by_number(row: Row, number: int, most: int) -> tuple[Any, Any]:

@@ -19,7 +19,7 @@ from swnn_xp.model.session import Session
 from swnn_xp.rows.canonical import to_csr
 from swnn_xp.serve.limits import Limits
 from swnn_xp.serve.refusal import HTTPRefusal
-from swnn_xp.serve.rows import Query, to_query
+from swnn_xp.serve.rows import ParsedRow, to_query
 from swnn_xp.serve.wire import (
     PredictRequest,
     PredictResponse,
@@ -113,7 +113,9 @@ class ServedModel:
             _log.error(message, self.number, error, self._path)
             raise HTTPRefusal(500, f"row {number}: the model is damaged") from None
 
-    def _predict(self, session: Session, request: PredictRequest, query: Query) -> RowPrediction:
+    def _predict(
+        self, session: Session, request: PredictRequest, query: ParsedRow
+    ) -> RowPrediction:
         labels, scores = session.predict_one(query.indices, query.values, request.k)
         found = int(np.count_nonzero(labels >= 0))
         prediction = RowPrediction(labels[:found].tolist(), scores[:found].tolist())
@@ -125,7 +127,7 @@ class ServedModel:
             prediction.explain = [self._explained(query, label) for label in prediction.labels]
         return prediction
 
-    def _explained(self, query: Query, label: int) -> Explanation | RankedExplanation:
+    def _explained(self, query: ParsedRow, label: int) -> Explanation | RankedExplanation:
         shape = (1, self.clf.n_features_in_)
         x = to_csr(np.array([0, query.indices.size]), query.indices, query.values, shape)
         explanation = self.clf.explain(x, label)

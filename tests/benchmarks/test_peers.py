@@ -34,8 +34,9 @@ def test_every_adapter_has_the_interface(on_path):
     adapters = importlib.import_module("adapters")
     base = importlib.import_module("adapters.base")
     on_disk = {path.stem for path in (PEERS / "adapters").glob("*.py")} - {"__init__", "base"}
-    assert on_disk == set(adapters.ALL)
-    for name in adapters.ALL:
+    names = {*adapters.ALL, *adapters.RANKING}
+    assert on_disk == names
+    for name in names:
         peer = importlib.import_module(f"adapters.{name}").Peer()
         assert isinstance(peer, base.Peer)
         assert peer.kind in ("retrieval", "classifier")
@@ -95,11 +96,12 @@ def test_contradicting_peers_run_elsewhere(on_path, monkeypatch, tmp_path):
 
 
 def test_every_shared_peer_is_in_the_extra(on_path):
-    """`pip install '.[peers]'` gives what `make bench-peers` installs into one environment."""
+    """`pip install '.[peers]'` gives what `make bench-peers` and `bench-quality` install."""
     extras = tomllib.loads((ASV.parent / "pyproject.toml").read_text())["project"]
     listed = {name_of(line) for line in extras["optional-dependencies"]["peers"]}
     adapters = importlib.import_module("adapters")
-    peers = [importlib.import_module(f"adapters.{name}").Peer for name in adapters.ALL]
+    names = {*adapters.ALL, *adapters.RANKING}
+    peers = [importlib.import_module(f"adapters.{name}").Peer for name in names]
     shared = {name_of(peer.package) for peer in peers if not peer.own_requirements}
     assert shared - {"swnn-xp", "scipy"} == listed - {"swnn-xp"}
     assert not listed & {name_of(peer.package) for peer in peers if peer.own_requirements}
@@ -128,5 +130,5 @@ def test_the_table_has_ratios_and_failures(on_path):
 
 
 def teardown_module():
-    for name in ("compare", "environments", "install", "measure", "problem", "report"):
+    for name in ("compare", "environments", "install", "measure", "problem", "process", "report"):
         sys.modules.pop(name, None)

@@ -77,3 +77,10 @@ def test_predict_keeps_any_name_in_one_field(tmp_path, capsys):
     assert [(row, unescaped(label)) for row, _, label, _ in rows] == [
         (str(i), name) for i, name in enumerate(NAMES)
     ]
+
+
+@pytest.mark.parametrize("name", ["x.tsv.gz", "x.xz", "x.jsonl.gz"])
+@pytest.mark.parametrize("wanted", [None, "tsv"])
+def test_compressed_output_is_refused(name, wanted):
+    with pytest.raises(ValueError, match=f"{name}: predictions are written as plain text"):
+        choose_format(name, wanted)

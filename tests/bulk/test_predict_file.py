@@ -3,6 +3,7 @@
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -137,12 +138,61 @@ def test_another_job_is_not_resumed(clf, job, out):
         predict_file(clf, job, out, stop_after(0))
     left = here(out)
     jsonl = LineWriter(FORMATS["jsonl"])
-    for other in (replace(job, model="another"), replace(job, k=2), replace(job, writer=jsonl)):
+    named = LineWriter(FORMATS["tsv"], [f"label {i}" for i in range(5)])
+    changes = {"model": "another"}, {"k": 2}, {"writer": jsonl}, {"writer": named}
+    for other in (replace(job, **change) for change in changes):
         with pytest.raises(ValueError, match="belongs to another job"):
             predict_file(clf, other, out)
     with pytest.raises(ValueError, match="belongs to another job"):
         predict_file(SWNNClassifier(8, backend="numpy").fit(X, Y), job, out)
     assert here(out) == left
+
+
+@pytest.mark.parametrize(
+    "damage", [b"\xff\xfe", b'{"mark": 7, "size": 1}', b'{"size": 1}', b"[]", b"null"]
+)
+def test_a_damaged_journal_is_named(clf, job, out, damage):
+    with pytest.raises(Stop):
+        predict_file(clf, job, out, stop_after(0))
+    journal = out.parent / "out.tsv.journal"
+    journal.write_bytes(journal.read_bytes() + damage + b"\n")
+    message = r"out.tsv.journal: line 4 is damaged; to start over, remove it and out.tsv.partial"
+    with pytest.raises(ValueError, match=message):
+        predict_file(clf, job, out)
+
+
+def test_a_missing_folder_is_named_by_the_output(clf, job, tmp_path):
+    out = tmp_path / "nowhere" / "out.tsv"
+    with pytest.raises(FileNotFoundError) as caught:
+        predict_file(clf, job, out)
+    assert caught.value.filename == str(out)
+
+
+def test_files_are_closed_when_the_header_can_not_be_written(job, out, monkeypatch):
+    opened, path_open = [], Path.open
+
+    def remember(self, *args, **kwargs):
+        opened.append(path_open(self, *args, **kwargs))
+        return opened[-1]
+
+    def full(self, *_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "open", remember)
+    monkeypatch.setattr(ResumableOutput, "append", full)
+    with pytest.raises(OSError, match="No space left"):
+        ResumableOutput(out, {}).__enter__()
+    assert len(opened) >= 2
+    assert all(file.closed for file in opened)
+
+
+def test_a_file_that_is_too_wide_is_named(clf, job, out, tmp_path):
+    wide = tmp_path / "wide.txt"
+    write_xmc(wide, sp.csr_array(np.ones((2, 13))), Y[:2])
+    with pytest.raises(
+        ValueError, match=r"wide.txt: X has 13 features, but the model was fitted w"
+    ):
+        predict_file(clf, replace(job, files=(*job.files, wide)), out)
 
 
 def test_two_runs_do_not_write_one_file(clf, job, out):

@@ -92,7 +92,7 @@ def test_evaluate(files, model, capsys):
     assert main(["evaluate", str(model), str(files / "test.txt.xz"), "--backend", "numpy"]) == 0
     out = capsys.readouterr().out
     assert "S = 9, alpha = 1, beta = 1, backend numpy" in out
-    for name in ("max P", "nDCG", "PSP", "latency  mean"):
+    for name in ("max P", "RP", "micro-F1", "nDCG", "PSP", "latency  mean"):
         assert name in out
 
 

@@ -156,3 +156,18 @@ def test_labels_are_placed_once_for_many_removals(classifier):
     for row in range(3):
         clf.remove([row]).predict_topk(np.eye(5))
         assert clf._model.placed_labels is placed
+
+
+def test_removing_nothing_changes_nothing(classifier):
+    clf = classifier().fit(np.eye(3), np.eye(3))
+    model = clf._model
+    assert clf.remove([])._model is model
+    assert len({model, clf._model}) == 1, "models are told apart by identity"
+
+
+@pytest.mark.parametrize("id_", [2**64 - 1, 2**63, 3])
+def test_unknown_ids_of_any_integer_type(classifier, id_):
+    clf = classifier().fit(np.eye(3), np.eye(3))
+    with pytest.raises(ValueError, match=f"there is no row {id_}$"):
+        clf.remove(np.asarray([id_], dtype=np.uint64))
+    assert clf.remove(np.asarray([2], dtype=np.uint64)).n_samples_fit_ == 2

@@ -32,7 +32,9 @@ def check_topk(clf, X, Y, Q, k):
     exponents=st.tuples(exact_exponents, exact_exponents),
     weighted=st.booleans(),
 )
-def test_scores_follow_from_the_stored_integers(ranker, problem: Problem, S, K, k, exponents, weighted):
+def test_scores_follow_from_the_stored_integers(
+    ranker, problem: Problem, S, K, k, exponents, weighted
+):
     alpha, beta = exponents
     clf = ranker(n_neighbors=S, alpha=alpha, beta=beta, n_candidates=K, feature_weights=weighted)
     clf.fit(problem.X, problem.Y)
@@ -128,7 +130,9 @@ def test_round_trip(ranker, tmp_path, mmap):
     import swnn_xp
 
     names = [f"label {i}" for i in range(7)]
-    clf = ranker(n_neighbors=np.int64(9), C=np.float64(0.5)).fit(sp.csr_array(X), Y, label_names=names)
+    clf = ranker(n_neighbors=np.int64(9), C=np.float64(0.5)).fit(
+        sp.csr_array(X), Y, label_names=names
+    )
     clf.remove([3]).save(tmp_path / "model")
     again = swnn_xp.load(tmp_path / "model", mmap=mmap, verify=True)
     assert type(again) is swnn_xp.SWNNRanker

@@ -1,16 +1,15 @@
-"""The kernels have scales of their own, for they know nothing of this package: both must agree."""
+"""The scales of the method: one home, in the kernels, and no number too large for its word."""
 
 import numpy as np
 
-import swnn_kernels.fixed_point as kernels
 from swnn_xp.rows import fixed_point as ours
 from swnn_xp.rows.fixed_point import LARGEST_QUANTISED, MAGNITUDE_SCALE, QUANTISED_SCALE, WORD_BITS
 
 
-def test_the_kernels_have_the_same_scales():
-    assert kernels.FRACTION_BITS == ours.QUANTISED_BITS
-    assert kernels.COS_SCALE == ours.DOT_SCALE == QUANTISED_SCALE**-2
-    assert getattr(kernels, "VOTE_SCALE", 2.0**40) == ours.WEIGHT_SCALE == 2.0**40
+def test_the_scales_are_those_of_the_method():
+    assert ours.QUANTISED_BITS == 23
+    assert ours.DOT_SCALE == QUANTISED_SCALE**-2 == 2.0**-46
+    assert ours.WEIGHT_SCALE == 2.0**40
     assert MAGNITUDE_SCALE == 2.0**22
     assert LARGEST_QUANTISED == QUANTISED_SCALE
 

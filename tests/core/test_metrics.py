@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.metrics import ndcg_score
+from sklearn.metrics import f1_score, ndcg_score
 
 from swnn_xp import metrics
 
@@ -18,6 +18,10 @@ def test_by_hand():
     assert metrics.precision_at_k(Y, LABELS, 3) == pytest.approx((2 / 3 + 1 / 3) / 3)
     assert metrics.max_precision_at_k(Y, 3) == pytest.approx((1 + 1 / 3 + 0) / 3)
     assert metrics.recall_at_k(Y, LABELS, 3) == pytest.approx((2 / 3 + 1) / 3)
+    # The row without labels is left out; row 0 has three labels, row 1 has one.
+    assert metrics.r_precision_at_k(Y, LABELS, 1) == pytest.approx((1 + 1) / 2)
+    assert metrics.r_precision_at_k(Y, LABELS, 2) == pytest.approx((1 / 2 + 1) / 2)
+    assert metrics.r_precision_at_k(Y, LABELS, 3) == pytest.approx((2 / 3 + 1) / 2)
     gain = [1, 1 / math.log2(3), 0.5]
     ndcg = ((gain[0] + gain[2]) / sum(gain) + 1 + 0) / 3
     assert metrics.ndcg_at_k(Y, LABELS, 3) == pytest.approx(ndcg)
@@ -61,6 +65,47 @@ def test_against_independent_implementations(seed):
         assert metrics.recall_at_k(Y_true, labels, k) == pytest.approx(np.mean(recalls))
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_r_precision_is_precision_relative_to_the_best(seed):
+    rng = np.random.default_rng(seed)
+    Y_true = (rng.random((40, 12)) < 0.15).astype(int)
+    assert (Y_true.sum(axis=1) == 0).any()
+    labels = np.argsort(rng.random((40, 12)), axis=1)
+    for k in (1, 3, 12):
+        rows = [
+            len(set(np.flatnonzero(row)) & set(top[:k])) / min(k, row.sum())
+            for row, top in zip(Y_true, labels.tolist(), strict=True)
+            if row.any()
+        ]
+        assert metrics.r_precision_at_k(Y_true, labels, k) == pytest.approx(np.mean(rows))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("average", ["micro", "macro"])
+def test_f1_is_that_of_scikit_learn(seed, average):
+    rng = np.random.default_rng(seed)
+    Y_true = (rng.random((40, 12)) < 0.2).astype(int)
+    Y_true[:, 3] = 0  # predicted, never true
+    scores = rng.random((40, 12))
+    scores[:, [5, 7]] = 0.0  # true, never predicted at the threshold
+    Y_true[:, 7] = 0  # neither
+    of_matrix = getattr(metrics, f"f1_{average}")
+    for threshold in (0.0, 0.5, 0.9, 2.0):
+        Y_pred = scores >= threshold
+        expected = f1_score(Y_true, Y_pred, average=average, zero_division=0)
+        for prediction in (Y_pred, Y_pred.astype(float), sp.csc_array(Y_pred)):
+            assert of_matrix(Y_true, prediction) == pytest.approx(expected)
+        assert of_matrix(sp.csr_array(Y_true), Y_pred) == pytest.approx(expected)
+    labels = np.argsort(-scores, axis=1)
+    labels[::4, 2:] = -1
+    for k in (1, 3, 12):
+        Y_pred = np.zeros((40, 13), int)
+        np.put_along_axis(Y_pred, labels[:, :k], 1, axis=1)  # -1 is the last column
+        expected = f1_score(Y_true, Y_pred[:, :12], average=average, zero_division=0)
+        at_k = getattr(metrics, f"f1_{average}_at_k")
+        assert at_k(Y_true, labels, k) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(
     ("A", "B"), [(np.inf, 1.5), (np.nan, 1.5), (-1, 1.5), (0.5, -1), (0.5, np.inf), (1e300, 1.5)]
 )
@@ -83,6 +128,14 @@ def test_empty_and_wrong_input():
     none = np.zeros((0, 4))
     assert metrics.precision_at_k(none, np.zeros((0, 3), int), 3) == 0.0
     assert metrics.psp_at_k(none, np.zeros((0, 3), int), 3, np.ones(4)) == 0.0
+    assert metrics.r_precision_at_k(none, np.zeros((0, 3), int), 3) == 0.0
+    assert metrics.r_precision_at_k(np.zeros((2, 4)), np.zeros((2, 3), int), 3) == 0.0
+    for f1 in (metrics.f1_micro, metrics.f1_macro):
+        assert f1(none, none) == f1(np.zeros((2, 4)), np.zeros((2, 4))) == 0.0
+        with pytest.raises(ValueError, match=r"the shape \(3, 5\) of Y_true, got \(3, 4\)"):
+            f1(Y, Y[:, :4])
+    with pytest.raises(ValueError, match="fewer than k = 5"):
+        metrics.f1_micro_at_k(Y, LABELS, 5)
     with pytest.raises(ValueError, match="fewer than k = 5"):
         metrics.precision_at_k(Y, LABELS, 5)
     with pytest.raises(ValueError, match="must have 3 rows"):

@@ -81,18 +81,18 @@ def test_the_next_query_has_the_budget():
     clf = SWNNClassifier(n_neighbors=7, backend="numpy").fit(X, Y)
     (index,) = clf._model.segments
 
-    def n_shards():
+    def n_runs():
         return len(index._cache._made[1])
 
     whole = clf.predict_topk(Q)
-    assert n_shards() == 1
+    assert n_runs() == 1
     kept = index._cache._made
     clf.kneighbors(Q)
-    assert index._cache._made is kept, "shards are remembered"
+    assert index._cache._made is kept, "runs of rows are remembered"
     clf.set_params(memory_budget=100_000)
     for one, other in zip(clf.predict_topk(Q), whole, strict=True):
         np.testing.assert_array_equal(one, other)
-    assert n_shards() > 3
+    assert n_runs() > 3
     assert clf._model.segments == (index,), "the index itself stays"
 
 
@@ -147,3 +147,9 @@ def test_a_misspelt_parameter_of_load_is_named(tmp_path):
     with pytest.raises(ValueError, match="no parameter 'n_neighbours'; there are n_neighbors") as e:
         SWNNClassifier.load(tmp_path, n_neighbours=5)
     assert "manifest" not in str(e.value)
+
+
+@pytest.mark.parametrize("device", [np.zeros(2), "cuda:0", 0, ["cpu"]])
+def test_the_host_has_one_device(device):
+    with pytest.raises(ValueError, match="runs on the CPU, not on device"):
+        SWNNClassifier(device=device).fit(X, Y)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from swnn_kernels import Labels
 from swnn_xp import SWNNClassifier
 
 RNG = np.random.default_rng(5)
@@ -125,5 +126,65 @@ def test_a_budget_tells_what_it_left_open():
     means = np.mean(found, axis=1)
     assert np.all(np.diff(means) >= -0.2), "a larger budget finds as much, but for chance"
     assert means[-1] == means[-2] == 5
-    with pytest.raises(ValueError, match="budget must be at least 1"):
+    with pytest.raises(ValueError, match="budget must be a whole number of at least 1"):
         clf.session(budget=0)
+
+
+def in_segments(n_segments, n_neighbors=20):
+    clf = SWNNClassifier(n_neighbors).fit(X[:340], Y[:340])
+    if n_segments == 2:
+        clf.partial_fit(X[340:], Y[340:])
+    assert len(clf._model.segments) == n_segments
+    return clf
+
+
+@pytest.mark.parametrize("n_segments", [1, 2])
+@pytest.mark.parametrize("k", [0, -1, 2.9, True, "2", None])
+def test_k_is_a_count(n_segments, k):
+    session = in_segments(n_segments).session()
+    with pytest.raises(ValueError, match="k must be a whole number of at least 1, got"):
+        session.predict_one([3], [1.0], k)
+    assert session.predict_one([3], [1.0], np.int64(2)).labels.shape == (2,)
+
+
+@pytest.mark.parametrize("budget", [0, 1.5, True, "2"])
+def test_a_budget_is_a_count(budget):
+    with pytest.raises(ValueError, match="budget must be a whole number of at least 1, got"):
+        in_segments(1).session(budget=budget)
+
+
+@pytest.mark.parametrize("n_segments", [1, 2])
+def test_more_neighbours_than_rows(n_segments):
+    endless = in_segments(n_segments, 10**12)
+    for one, batch in zip(one_by_one(endless.session()), endless.predict_topk(Q, 5), strict=True):
+        np.testing.assert_array_equal(one, batch)
+    clf = in_segments(n_segments, 1000)
+    check_same(clf.session(), clf)
+    assert clf.session().kneighbors_one([3], [1.0]).ids.shape == (1000,)
+
+
+def test_follows_the_backend():
+    clf = in_segments(1)
+    session = clf.session()
+    for name in ("numpy", "nonsense"):
+        clf.set_params(backend=name)
+        with pytest.raises(ValueError, match=name):
+            session.predict_one([3], [1.0])
+    clf.set_params(backend="numpy").predict_topk(Q)
+    clf.set_params(backend="numba")
+    check_same(session, clf)
+
+
+@pytest.mark.parametrize("n_segments", [1, 2])
+def test_a_change_does_not_scan_all_labels_again(n_segments, monkeypatch):
+    clf = in_segments(n_segments)
+    sessions = [clf.session(), clf.session()]
+    clf.predict_topk(Q)
+    scanned, prepare = [], Labels.prepare
+    monkeypatch.setattr(
+        Labels, "prepare", lambda ptr, ids: scanned.append(np.size(ids)) or prepare(ptr, ids)
+    )
+    clf.remove([5])
+    for session in sessions:
+        session.predict_one([3], [1.0])
+    assert sum(scanned) == 0

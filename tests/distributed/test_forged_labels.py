@@ -30,7 +30,7 @@ def test_a_shard_checks_its_labels(tmp_path, label):
     forge_labels(tmp_path, label)
     shard = make_shard(StoredRecipe(str(tmp_path), model_digest(tmp_path), 6), {})
     with pytest.raises(ValueError, match="labels_indices"):
-        labels_of_winners(shard, search_shard(shard, EYE, 3))
+        labels_of_winners(shard, search_shard(shard, EYE, 3, 1.0))
 
 
 def test_a_cluster_refuses_to_vote(tmp_path):

@@ -37,6 +37,20 @@ def lines_of(out):
     return "row\trank\tlabel\tscore\n" + "".join(body for _, body in texts)
 
 
+def test_a_killed_save_does_not_block_the_next_one(client, problem, tmp_path):
+    made = ShardedClassifier.from_matrices(client, *problem, n_shards=2)
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    (folder / "shards.json.0a1b2c3d.tmp").write_text("half")
+    made.save(folder)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "shard-00000", "shard-00001", "shards.json",
+    ]  # fmt: skip
+    (folder / "shards.json.mine.tmp").write_text("not of ours")
+    with pytest.raises(ValueError, match="no folder of shards to replace"):
+        made.save(folder)
+
+
 def test_parts_are_what_predict_writes(client, job, tmp_path):
     model, file, expected = job
     seen = []

@@ -65,6 +65,34 @@ def test_every_backend_may_be_the_shards(client, problem, single, tmp_path, back
     check(ShardedClassifier.load(client, tmp_path / "model", backend=backend), single, X)
 
 
+@pytest.mark.parametrize("n_shards", [1, 3])
+def test_more_neighbours_than_rows(client, n_shards):
+    X, Y = np.eye(5, 4) + 1, np.eye(5)
+    params = {"n_neighbors": 10**12}
+    clf = ShardedClassifier.from_matrices(client, X, Y, n_shards=n_shards, **params)
+    assert clf.n_samples_fit_ == 5
+    single = SWNNClassifier(**params).fit(X, Y)
+    best = dask.compute(*clf.predict_topk(X, 3))
+    for one, other in zip(best, single.predict_topk(X, 3), strict=True):
+        np.testing.assert_array_equal(one, other)
+    found = dask.compute(*clf.kneighbors(X, 9))
+    for one, other in zip(found, single.kneighbors(X, 9), strict=True):
+        np.testing.assert_array_equal(one, other)
+    for wrong in (2.9, 0, True, "3"):
+        with pytest.raises(ValueError, match="n_neighbors must be a whole number"):
+            clf.kneighbors(X, wrong)
+
+
+@pytest.mark.parametrize("n_shards", [1, 3])
+def test_all_parameters_count_when_a_query_is_sent(client, problem, n_shards):
+    """Tasks are given them: none is baked into a shard."""
+    clf = ShardedClassifier.from_matrices(client, *problem, n_shards=n_shards, **PARAMS)
+    assert not hasattr(clf, "clf"), "the parameters are no public attribute"
+    other = {"n_neighbors": 7, "alpha": 2.0, "beta": 0.0}
+    clf._clf.set_params(**other)
+    check(clf, SWNNClassifier(**other).fit(*problem), problem[0][:40])
+
+
 def test_few_rows_empty_rows_and_an_empty_batch(client):
     X, Y = [[1, 0, 0], [0, 0, 0], [0, 1, 1]], [[1, 0], [0, 1], [0, 0]]
     clf = ShardedClassifier.from_matrices(client, X, Y, n_shards=9)
@@ -98,7 +126,7 @@ def test_a_folder_of_shards(client, problem, single, tmp_path):
     made = ShardedClassifier.from_matrices(client, *problem, n_shards=3, **PARAMS)
     made.save(tmp_path / "model")
     clf = ShardedClassifier.load(client, tmp_path / "model")
-    assert clf.clf.n_neighbors == S
+    assert clf._clf.n_neighbors == S
     check(clf, single, problem[0][:100])
 
 
@@ -116,7 +144,7 @@ def test_a_shard_that_travels_stays_the_same(client, problem, single):
     X = problem[0][:30]
     for shard in clf._shards:
         there = [
-            client.submit(search_shard, shard, X, S, workers=[worker], pure=False)
+            client.submit(search_shard, shard, X, S, 1.0, workers=[worker], pure=False)
             for worker in everywhere
         ]
         one, other = client.gather(there)

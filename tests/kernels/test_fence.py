@@ -174,8 +174,42 @@ except ImportError as error:
 """
     reason = "numba cannot compile the kernels: TypeError: no njit today"
     assert run(code).splitlines() == [reason, reason]
+
+
+def test_without_numba_there_is_one_clear_error():
     code = "import sys; sys.modules['numba'] = None; import swnn_kernels as k; print(k.available())"
-    assert "numba" in run(code)
+    assert run(code).startswith("numba cannot be imported: ModuleNotFoundError: ")
+
+
+def test_an_unusable_numba_is_tried_once_and_blamed_for_nothing_else():
+    """No warning that the kernels run without numba's internals, if they do not run at all."""
+    code = """
+import warnings
+import numba
+tried = []
+
+def njit(*args, **options):
+    tried.append(1)
+    raise TypeError("no njit today")
+
+numba.njit = njit
+import numpy as np
+from swnn_xp import SWNNClassifier
+counts = []
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for _ in range(3):
+        SWNNClassifier().fit(np.eye(2), np.eye(2))
+        counts.append(len(tried))
+print(len(set(counts)), [str(w.message)[:15] for w in caught])
+"""
+    assert run(code) == "1 [\"backend 'numba'\"]\n"
+
+
+@pytest.mark.parametrize(("value", "is_full"), [("0", "True"), ("", "True"), ("1", "False")])
+def test_the_switch_to_plain_numba(value, is_full, plain_numba):
+    code = "from swnn_kernels._numba import IS_FULL; print(IS_FULL)"
+    assert run(code, **plain_numba | {"SWNN_PLAIN_NUMBA": value}).strip() == is_full
 
 
 def test_any_change_of_the_package_makes_cached_code_stale():

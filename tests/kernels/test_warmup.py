@@ -90,7 +90,9 @@ def run(code, *arguments, **variables):
 def test_after_a_warmup_no_entry_point_compiles(plain, tmp_path, plain_numba):
     variables = plain_numba if plain else {}
     left_out = ["answer_pruned"] if plain else []  # it needs vectors
-    folder = run(WARM + USE_ALL + READ + LEARN + COMPARE, tmp_path / "rows.txt", *left_out, **variables)
+    folder = run(
+        WARM + USE_ALL + READ + LEARN + COMPARE, tmp_path / "rows.txt", *left_out, **variables
+    )
     assert os.path.isdir(folder)
 
 

@@ -36,7 +36,8 @@ def test_as_if_refitted_without_the_row_and_its_copies(seed, copies):
     labels = label_rows(Y)
     voters = Voters(prepared(labels), copy_numbers(quantise_rows(canonical_rows(X)), labels))
     same = [
-        np.flatnonzero((X == x).all(axis=1) & (Y == y).all(axis=1)) for x, y in zip(X, Y, strict=True)
+        np.flatnonzero((X == x).all(axis=1) & (Y == y).all(axis=1))
+        for x, y in zip(X, Y, strict=True)
     ]
     assert [int(group[0]) for group in same] == voters.copies.tolist()
     assert (max(map(len, same)) > 1) == bool(copies)

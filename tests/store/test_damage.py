@@ -120,3 +120,18 @@ def test_labels_out_of_range_are_found_before_they_vote(folder, tmp_path, capsys
             call(np.eye(1, 120))
     assert main(["verify", str(tmp_path)]) != 0
     assert "labels_indices must lie in" in capsys.readouterr().err
+
+
+def test_damaged_labels_stay_damaged_when_the_model_grows(folder, tmp_path):
+    """Wider labels would make a forged id valid: it is checked before."""
+    model = open_arrays(folder / "numba")
+    labels = model.arrays["labels_indices"].copy()
+    labels[5] = 12
+    save_arrays(tmp_path, model.arrays | {"labels_indices": labels}, model.meta)
+    for change in (
+        lambda clf: clf.partial_fit(np.eye(1, 120), np.eye(1, 30)),
+        lambda clf: clf.remove([0]).compact(),
+    ):
+        clf = SWNNClassifier.load(tmp_path)
+        with pytest.raises(ValueError, match=r"labels_indices must lie in 0\.\.11"):
+            change(clf)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import resource
+
 import numpy as np
 from environments import can_import
+
+
+class TooSlow(Exception):
+    """A peer that has seen that it can't finish within the limit of the process."""
 
 
 class Peer:
@@ -26,6 +32,9 @@ class Peer:
         """Why the peer can't run here, or None."""
         return None if can_import(self) else f"{self.package} not installed"
 
+    def prepare(self, X, Y):
+        """Turn training rows into the library's own form; not timed."""
+
     def build(self, X, Y, n_answers):
         """Index unit rows X (CSR, float32), or learn X and Y (CSR, 0/1)."""
         raise NotImplementedError
@@ -35,6 +44,10 @@ class Peer:
         return row
 
     def ask_one(self, query):
+        raise NotImplementedError
+
+    def save(self, folder):
+        """Write the model into an empty folder, as the library does; for its size on disk."""
         raise NotImplementedError
 
     def ready_many(self, rows):
@@ -60,6 +73,20 @@ class BatchPeer(Peer):
 
     def ask_many(self, queries):
         raise NotImplementedError
+
+
+def refuse_beyond_limit(seconds, n_done, n_labels):
+    """Raise TooSlow if models of all labels would take longer than this process may.
+
+    ``seconds`` is the CPU time that ``n_done`` labels, chosen at random, have taken.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_CPU)
+    projected = seconds / n_done * n_labels
+    if limit != resource.RLIM_INFINITY and projected > 1.2 * limit:
+        raise TooSlow(
+            f"stopped: about {projected:,.0f} CPU seconds of training, "
+            f"projected from {n_done:,} of {n_labels:,} labels"
+        )
 
 
 def padded(ids, scores, n_answers):

@@ -15,17 +15,22 @@ class Peer(Base):
     package = module = "omikuji"
     note = "defaults"
 
+    def prepare(self, X, Y):
+        from swnn_xp.io import write_xmc
+
+        self.folder = tempfile.TemporaryDirectory()
+        write_xmc(Path(self.folder.name) / "train.txt", X, Y)
+
     def build(self, X, Y, n_answers):
         import omikuji
 
-        from swnn_xp.io import write_xmc
-
         self.k = n_answers
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "train.txt"
-            write_xmc(path, X, Y)
-            self.model = omikuji.Model.train_on_data(str(path), n_threads=1)
+        path = Path(self.folder.name) / "train.txt"
+        self.model = omikuji.Model.train_on_data(str(path), n_threads=1)
         self.model.init_prediction_thread_pool(1)
+
+    def save(self, folder):
+        self.model.save(str(folder))
 
     def ready_one(self, row):
         return list(zip(row.indices.tolist(), row.data.tolist(), strict=True))

@@ -27,6 +27,9 @@ class Peer(Base):
         chain = Indexer.gen(LabelEmbeddingFactory.create(Y, X, method="pifa"), threads=1)
         self.model = XLinearModel.train(X, Y.tocsc(), C=chain, threads=1)
 
+    def save(self, folder):
+        self.model.save(str(folder))
+
     def ready_many(self, rows):
         return sp.csr_matrix(rows, dtype=np.float32)
 

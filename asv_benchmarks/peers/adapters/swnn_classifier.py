@@ -20,6 +20,9 @@ class Peer(Base):
         self.clf = SWNNClassifier(self.n_neighbors, self.alpha, self.beta, n_jobs=1).fit(X, Y)
         self.session = self.clf.session()
 
+    def save(self, folder):
+        self.clf.save(folder / "model")
+
     def ready_one(self, row):
         return row.indices, row.data
 

@@ -8,8 +8,8 @@ arguments, bit casts and counts of scalars, and vectors. There are two sets of t
   exhaustive search runs on it; the answers are the same bits.
 
 A numba release may change a private interface. Therefore the tools of `full` are imported and
-tested on first use; if anything fails, or SWNN_PLAIN_NUMBA is set, `plain` takes their place. If
-that fails too, importing this package raises ImportError.
+tested on first use; if anything fails, or SWNN_PLAIN_NUMBA is 1, `plain` takes their place. If
+that fails too, or numba can't be imported, importing this package raises ImportError.
 """
 
 from __future__ import annotations
@@ -21,30 +21,36 @@ from typing import Any
 
 
 def _failure(tools: str) -> str | None:
-    """Import and test a set of tools; what went wrong, or None."""
+    """Import and test a set of tools; return what went wrong, or None."""
     try:
         import_module(f"{__name__}.check_{tools}").check()
     except Exception as error:  # a changed internal may raise anything
-        return f"{type(error).__name__}: {error}"
+        return _one_line(error)
     return None
 
 
+def _one_line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
 def _choose() -> tuple[Any, str | None]:
-    """Choose the tools; the module, and why it is the plain one."""
-    if os.environ.get("SWNN_PLAIN_NUMBA"):
-        reason: str | None = "SWNN_PLAIN_NUMBA is set"
-    else:
-        reason = _failure("full")
-        if reason is None:
-            return import_module(f"{__name__}.full"), None
+    """Choose the tools; return the module, and why it is the plain one."""
+    try:
+        import_module("numba")
+    except Exception as error:  # a broken installation may raise anything
+        raise ImportError(f"numba cannot be imported: {_one_line(error)}") from error
+    asked = os.environ.get("SWNN_PLAIN_NUMBA", "0") not in ("", "0")
+    reason = "SWNN_PLAIN_NUMBA is set" if asked else _failure("full")
+    if reason is None:
+        return import_module(f"{__name__}.full"), None
+    if (failure := _failure("plain")) is not None:
+        raise ImportError(f"numba cannot compile the kernels: {failure}")
+    if not asked:
         warnings.warn(
             f"numba's internals have changed ({reason}): the kernels run without them, slower",
             RuntimeWarning,
             stacklevel=3,
         )
-    failure = _failure("plain")
-    if failure is not None:
-        raise ImportError(f"numba cannot compile the kernels: {failure}")
     return import_module(f"{__name__}.plain"), reason
 
 

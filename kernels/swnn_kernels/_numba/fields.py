@@ -18,7 +18,6 @@ class Field(NamedTuple):
 
 @cache
 def _fields_of(record: Any) -> tuple[Field, ...]:
-    """Fields of a NamedTuple class in their order."""
     hints = get_type_hints(record, include_extras=True)
     return tuple(
         Field(name, (get_args(hints[name])[1:] or (None,))[0], hints[name] is float)
@@ -28,7 +27,7 @@ def _fields_of(record: Any) -> tuple[Field, ...]:
 
 def fields_of(record: Any) -> tuple[Field, ...]:
     """Fields of a NamedTuple class in their order."""
-    return _fields_of(record)
+    return _fields_of(record)  # a call of the cache itself is not typed for classes
 
 
 def check_arrays(record: Any) -> None:

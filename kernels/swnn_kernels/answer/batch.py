@@ -21,7 +21,7 @@ _NO_LABELS = Labels.prepare(np.zeros(1, np.int64), np.zeros(0, np.int32))
 
 @dataclass(frozen=True)
 class _Job:
-    """All that the threads of a batch share; k is 0 where neighbours are wanted."""
+    """All that the threads of a batch share. k = 0: return neighbours instead of labels."""
 
     index: HybridIndex
     labels: Labels

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from swnn_kernels.dtypes import aligned_zeros
 from swnn_kernels.index.geometry import STEP_ROWS, STEP_WORDS
 from swnn_kernels.index.hybrid import HybridIndex
 from swnn_kernels.neighbours.records import PruneBuffers, QueryBuffers
@@ -38,7 +39,7 @@ def query_buffers(
         values=np.empty(longest),
         indices=np.empty(longest, dtype=np.int32),
         quantised=np.empty(longest, dtype=np.int32),
-        accumulators=np.zeros(max(index.stored.row_sizes.size, CHUNK), dtype=np.int64),
+        accumulators=aligned_zeros(max(index.stored.row_sizes.size, CHUNK), np.int64),
         overlaps=np.zeros(n_rows if is_wide else 0, dtype=np.int32),
         sims=np.empty(found),
         rows=np.empty(found, dtype=np.int64),
@@ -51,11 +52,11 @@ def _integers(size: int) -> np.ndarray:
 
 
 def _floats(size: int) -> np.ndarray:
-    return np.zeros(size, dtype=np.float32)
+    return aligned_zeros(size, np.float32)
 
 
 def _words(lines: int) -> np.ndarray:
-    return np.zeros(lines * STEP_WORDS, dtype=np.uint64)
+    return aligned_zeros(lines * STEP_WORDS, np.uint64)
 
 
 def prune_buffers(index: HybridIndex, longest: int, budget: int) -> PruneBuffers:
@@ -73,8 +74,8 @@ def prune_buffers(index: HybridIndex, longest: int, budget: int) -> PruneBuffers
         list_weight=_integers(longest + 1),
         frequent_ids=_integers(longest),
         positive_sum=_integers(1),
-        reach=np.zeros(1),
-        reach_of_one=np.zeros(1),
+        max_frequent_dot=np.zeros(1),
+        max_feature_dot=np.zeros(1),
         bitmap_offsets=_integers(longest),
         bitmap_weights=_integers(2 * longest),
         class_ends=_integers(2 * WEIGHT_CLASSES),
@@ -90,7 +91,7 @@ def prune_buffers(index: HybridIndex, longest: int, budget: int) -> PruneBuffers
         planes=_words(PLANES),
         carries=_words(4 * room),
         carry_lines=np.arange(room, dtype=np.int64) * STEP_WORDS,
-        row_sums=np.zeros(4 * CHUNK, dtype=np.uint8),
+        row_sums=aligned_zeros(4 * CHUNK, np.uint8),
         masks=np.zeros(STEP_ROWS // LANES, dtype=np.uint8),
         upper_bounds=_floats(CHUNK),
         scores=_floats(n_scores),
@@ -99,7 +100,7 @@ def prune_buffers(index: HybridIndex, longest: int, budget: int) -> PruneBuffers
         candidate_rows=_integers(CANDIDATES),
         candidate_overlaps=_integers(CANDIDATES),
         candidate_accumulators=_integers(CANDIDATES),
-        candidate_weights=_integers(CANDIDATES),
+        candidate_bound_steps=_integers(CANDIDATES),
         candidate_bounds=_floats(CANDIDATES),
         histogram=np.zeros(BUCKETS, dtype=np.int32),
         order=np.zeros(CANDIDATES, dtype=np.int32),

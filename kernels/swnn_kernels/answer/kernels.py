@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import IS_FULL, inline, kernel, struct_view
-from swnn_kernels.fixed_point import VOTE_SCALE, quantise_row
+from swnn_kernels.fixed_point import quantise_row
 from swnn_kernels.heap import sort_best_first
 from swnn_kernels.index.views import Postings, PrunedIndex
 from swnn_kernels.neighbours.exhaustive import search_exhaustive
 from swnn_kernels.neighbours.records import PruneBuffers, Query, QueryBuffers, Task
 from swnn_kernels.records import Rows
+from swnn_kernels.scales import VOTE_SCALE
 from swnn_kernels.vote.labels import Labels
 from swnn_kernels.vote.votes import vote
 
@@ -44,7 +45,7 @@ def _weigh(buffers, weights, size):  # type: ignore[no-untyped-def]
 
 @inline
 def load_raw(buffers, weights, n_features, indices, values):  # type: ignore[no-untyped-def]
-    """Check a raw query and quantise it into the buffers; its size, or a negative fault.
+    """Check a raw query and quantise it into the buffers; return its size, or a fault below 0.
 
     ``weights`` are the features' weights, or empty.
     """
@@ -68,7 +69,7 @@ def load_raw(buffers, weights, n_features, indices, values):  # type: ignore[no-
 
 @kernel
 def load_query(buffers_table, indptr, weights, n_features, indices, values):  # type: ignore[no-untyped-def]
-    """Put one raw query into the buffers and its pointers into ``indptr``; 0 or a fault."""
+    """Put one raw query into the buffers and its pointers into ``indptr``; return 0 or a fault."""
     size = load_raw(_open_buffers(buffers_table), weights, n_features, indices, values)
     indptr[0] = 0
     indptr[1] = max(0, size)
@@ -77,7 +78,7 @@ def load_query(buffers_table, indptr, weights, n_features, indices, values):  # 
 
 @inline
 def _load_quantised(buffers, queries, q):  # type: ignore[no-untyped-def]
-    """Put a canonical query into the buffers; its size."""
+    """Put a canonical query into the buffers; return its size."""
     start, stop = queries.indptr[q], queries.indptr[q + 1]
     for p in range(start, stop):
         buffers.indices[p - start] = queries.indices[p]
@@ -94,20 +95,20 @@ def _write_neighbours(buffers, found, ids, sims):  # type: ignore[no-untyped-def
 
 
 @inline
-def _write_labels(buffers, held, labels, scores):  # type: ignore[no-untyped-def]
+def _write_labels(buffers, n_best, labels, scores):  # type: ignore[no-untyped-def]
     """Copy the best labels into a row of results; missing ones are -1 and 0."""
     for i in range(labels.size):
-        labels[i] = buffers.best_labels[i] if i < held else -1
-        scores[i] = buffers.best_sums[i] * (1.0 / VOTE_SCALE) if i < held else 0.0
+        labels[i] = buffers.best_labels[i] if i < n_best else -1
+        scores[i] = buffers.best_sums[i] * (1.0 / VOTE_SCALE) if i < n_best else 0.0
 
 
 @inline
-def _finish(buffers, labels, task, found, out_ids, out_values):  # type: ignore[no-untyped-def]
+def _write_answer(buffers, labels, task, found, out_ids, out_values):  # type: ignore[no-untyped-def]
     """Sort the neighbours and write them, or the labels they vote for."""
     sort_best_first(buffers.sims, buffers.rows, found)
     if task.wants_labels:
-        held = vote(labels, buffers, buffers.rows, buffers.sims, found, task.alpha)
-        _write_labels(buffers, held, out_ids, out_values)
+        n_best = vote(labels, buffers, buffers.rows, buffers.sims, found, task.alpha)
+        _write_labels(buffers, n_best, out_ids, out_values)
     else:
         _write_neighbours(buffers, found, out_ids, out_values)
 
@@ -123,7 +124,7 @@ def answer_exhaustive(  # type: ignore[no-untyped-def]
     for q in range(queries.indptr.size - 1):
         size = _load_quantised(buffers, queries, q)
         found = search_exhaustive(postings, buffers, task, size)
-        _finish(buffers, labels, task, found, ids[q], values[q])
+        _write_answer(buffers, labels, task, found, ids[q], values[q])
 
 
 @kernel
@@ -138,4 +139,4 @@ def answer_pruned(  # type: ignore[no-untyped-def]
         size = _load_quantised(buffers, queries, q)
         query = Query(index, buffers, prune, task, size, buffers.sims.size, task.beta)
         found = search_pruned(query)
-        _finish(buffers, labels, task, found, ids[q], values[q])
+        _write_answer(buffers, labels, task, found, ids[q], values[q])

@@ -47,7 +47,7 @@ class Session:
     method : {"auto", "exhaustive", "pruned"}
         All return the same.
     budget : int, optional
-        Most rows to rescore for a query, those with the best scores by the query's inverted lists
+        Most rows to rescore for a query, those with the best scores by the query's postings lists
         and heaviest features: faster, but not exact.
     feature_weights : array of float64, (n_features,), optional
         Factors of a query's values; the index must have been built from rows scaled alike.

@@ -8,6 +8,11 @@ import numpy as np
 
 from swnn_kernels.dtypes import Float32, Int32, Int64, Uint8, Uint16, Uint32, Uint64, frozen
 
+KEY_BITS = 16
+"""A word of ``forward_hi`` holds a value's high bits, with its sign, above a key."""
+LO_BITS = 8
+"""Low bits of a value, in ``forward_lo``."""
+
 V1_ARRAY_NAMES = {
     "sizes": "sizes",
     "row_sizes": "row_sizes",
@@ -32,7 +37,7 @@ class StoredArrays(NamedTuple):
 
     sizes: Int64  # (2,): n_features, largest row size
     row_sizes: Int32  # (n_rows, padded)
-    list_indptr: Int64  # (n_features + 1,): inverted lists, one for each feature
+    list_indptr: Int64  # (n_features + 1,): postings lists, one for each feature
     list_rows: Uint32  # ascending in a list
     list_quantised: Int32
     frequent_features: Int32  # (n_frequent,): ascending

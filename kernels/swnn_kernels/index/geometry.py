@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import inline
+from swnn_kernels.dtypes import aligned_zeros
 
 STEP_ROWS = 512
 STEP_WORDS = 8
@@ -31,9 +32,7 @@ def words_of(n_rows: int) -> int:
 def empty_bitmaps(n_bitmaps: int, n_rows: int) -> np.ndarray:
     """Bitmaps of zeros that start on a cache line."""
     words = words_of(n_rows)
-    memory = np.zeros(n_bitmaps * words + 8, dtype=np.uint64)
-    skip = (-memory.ctypes.data // 8) % 8
-    return memory[skip : skip + n_bitmaps * words].reshape(n_bitmaps, words)
+    return aligned_zeros(n_bitmaps * words, np.uint64).reshape(n_bitmaps, words)
 
 
 @inline

@@ -13,12 +13,12 @@ from swnn_kernels.dtypes import frozen
 from swnn_kernels.index import layout
 from swnn_kernels.index.arrays import StoredArrays
 from swnn_kernels.index.build import FEWEST, build_arrays
-from swnn_kernels.index.validation import check_entries, check_pointers, check_rows
+from swnn_kernels.index.validation import check_entries, check_layout, check_rows
 from swnn_kernels.index.views import Postings, PrunedIndex, pruned_index
 from swnn_kernels.records import Rows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HybridIndex:
     """Training rows in the form that a search works on.
 
@@ -82,11 +82,11 @@ class HybridIndex:
 
     def check(self) -> None:
         """Validate every array; ValueError if one could lead a kernel out of bounds."""
-        check_pointers(self.stored)
+        check_layout(self.stored)
         check_entries(self.stored, self.pruned)
 
     def check_lists(self, features: np.ndarray) -> None:
-        """Check the inverted lists of a query's features: here all are known to be sound."""
+        """Check the postings lists of a query's features: here all are known to be sound."""
 
     @property
     def n_rows(self) -> int:
@@ -125,7 +125,7 @@ class HybridIndex:
 
     @cached_property
     def postings(self) -> Postings:
-        """Inverted lists of all features, for the exhaustive search; kept after the first use."""
+        """Postings lists of all features, for the exhaustive search; kept after the first use."""
         return self._inverted()
 
     def _inverted(self) -> Postings:

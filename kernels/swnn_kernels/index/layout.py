@@ -1,6 +1,6 @@
 """Kernels that put rows into the index's arrays, and read rows and values from them again.
 
-Rare features keep inverted lists. A frequent feature becomes a bitmap over all rows, or two (see
+Rare features keep postings lists. A frequent feature becomes a bitmap over all rows, or two (see
 levels.py), and its values go into forward rows, where a rescoring finds those of one row together.
 """
 

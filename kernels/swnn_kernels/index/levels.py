@@ -3,7 +3,7 @@
 A row's scale is 1 / sqrt(its size), the root mean square of a unit row's values. Every value of a
 frequent feature is at most scale * large, and those without a bit in the feature's second bitmap
 are at most scale * small. Features whose values are much alike have one bitmap. The few values
-beyond stay in the feature's inverted list, as a rare feature's do, so that one huge value does not
+beyond stay in the feature's postings list, as a rare feature's do, so that one huge value does not
 raise the level of all.
 """
 
@@ -21,8 +21,8 @@ from swnn_kernels._numba import (
     struct_view,
     table,
 )
-from swnn_kernels.fixed_point import FRACTION_BITS
 from swnn_kernels.records import Rows
+from swnn_kernels.scales import FRACTION_BITS
 
 _MOST_LISTED = 0.005  # share of a feature's values that may stay in its list
 _ALIKE = 0.85  # mean of the levels over the large one from which one bitmap is enough

@@ -4,7 +4,7 @@ A full check reads every array, which may be gigabytes; an index should open in 
 read from the disk only what its queries use. So:
 
 - On opening, shapes and the arrays with one number for each row or feature are checked.
-- An inverted list is checked when a query first uses its feature, once in a process.
+- An postings list is checked when a query first uses its feature, once in a process.
 - Forward rows hold 16-bit keys, and the tables that they index have a slot for each.
 - What needs the whole index (its rows, the postings of the exhaustive search) checks all of it.
 
@@ -22,13 +22,13 @@ import numpy as np
 from swnn_kernels._numba import kernel, struct_view, table
 from swnn_kernels.dtypes import Int64, Uint8, Uint32
 from swnn_kernels.index.hybrid import HybridIndex
-from swnn_kernels.index.validation import check_pointers
+from swnn_kernels.index.validation import check_layout
 from swnn_kernels.index.views import Postings
 from swnn_kernels.records import Rows
 
 
 class _CheckedLists(NamedTuple):
-    """The inverted lists, and which of them have been checked."""
+    """The postings lists, and which of them have been checked."""
 
     is_checked: Uint8  # (n_features,)
     indptr: Int64
@@ -41,7 +41,7 @@ _open_lists = struct_view(_CheckedLists)
 
 @kernel
 def _first_bad_list(lists_table, features):  # type: ignore[no-untyped-def]
-    """Find a feature whose rows do not ascend within the index; -1 if there is none.
+    """Find a feature whose rows do not ascend within the index; return -1 if there is none.
 
     Threads may check a list at the same time: they come to the same result.
     """
@@ -80,11 +80,11 @@ class UntrustedIndex(HybridIndex):
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         """Put an index together after a check of shapes and pointers."""
         index = super().from_arrays(arrays)
-        check_pointers(index.stored)
+        check_layout(index.stored)
         return index
 
     def check_lists(self, features: np.ndarray) -> None:
-        """Check the inverted lists of a query's features that have not been checked yet."""
+        """Check the postings lists of a query's features that have not been checked yet."""
         bad = _first_bad_list(self._lists_table, features)
         if bad >= 0:
             raise ValueError(f"index: the list of feature {bad} is damaged")

@@ -6,13 +6,13 @@ import numpy as np
 
 from swnn_kernels._numba import half_to_float, inline, kernel, struct_view, table
 from swnn_kernels.checks import check_indptr
-from swnn_kernels.fixed_point import FRACTION_BITS
 from swnn_kernels.index.arrays import StoredArrays
 from swnn_kernels.index.forward_entries import frequent_id_of, key_of, quantised_of
 from swnn_kernels.index.geometry import has_bit, padded, words_of
 from swnn_kernels.index.levels import ratio_of, scales_of
 from swnn_kernels.index.views import PrunedIndex
 from swnn_kernels.records import Rows
+from swnn_kernels.scales import FRACTION_BITS
 
 _LARGEST = 2**FRACTION_BITS
 _MOST_FREQUENT = 2**15
@@ -37,7 +37,7 @@ def _first_bad_row(indptr, indices, quantised, n_features):  # type: ignore[no-u
 
 @inline
 def _entry_fits(index, row, p):  # type: ignore[no-untyped-def]
-    """Whether a forward entry has its bits and lies within its level; how many bits it has."""
+    """Whether a forward entry has its bits and lies within its level, and how many bits it has."""
     hi = index.forward_hi[p]
     frequent = frequent_id_of(hi)
     ratio = ratio_of(quantised_of(hi, index.forward_lo[p]), half_to_float(index.row_scales[row]))
@@ -128,7 +128,7 @@ def _check_levels(stored: StoredArrays) -> None:
         raise ValueError("index: the bitmaps of the frequent features do not fit their levels")
 
 
-def check_pointers(stored: StoredArrays) -> None:
+def check_layout(stored: StoredArrays) -> None:
     """Raise ValueError unless shapes, pointers, sizes and levels fit together.
 
     Reads the arrays with one number for each row or feature, and no entries.
@@ -149,7 +149,7 @@ def check_pointers(stored: StoredArrays) -> None:
 
 
 def check_entries(stored: StoredArrays, index: PrunedIndex) -> None:
-    """Raise ValueError unless the entries fit pointers that have passed `check_pointers`."""
+    """Raise ValueError unless the entries fit pointers that have passed `check_layout`."""
     lists = Rows(stored.list_indptr, stored.list_rows, stored.list_quantised, stored.n_rows)
     check_rows(lists, "lists")
     if _first_not_frequent(stored.forward_hi, stored.frequent_features.size) >= 0:

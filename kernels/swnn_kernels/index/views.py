@@ -20,7 +20,7 @@ from swnn_kernels.index.arrays import StoredArrays
 
 
 class Postings(NamedTuple):
-    """Inverted lists of all features."""
+    """Postings lists of all features."""
 
     indptr: Int64  # (n_features + 1,)
     rows: Uint32  # (nnz,), ascending in a list
@@ -30,7 +30,7 @@ class Postings(NamedTuple):
 
 
 class PrunedIndex(NamedTuple):
-    """Inverted lists of the rare features, and bitmaps, levels and forward rows of the others.
+    """Postings lists of the rare features, and bitmaps, levels and forward rows of the others.
 
     The pruned search works on it; so do the kernels that build, check and read an index. The fields
     are those of `StoredArrays`, with these in addition.

@@ -25,7 +25,7 @@ from swnn_kernels.learn.candidates import (
     share_at,
     slot_of,
 )
-from swnn_kernels.learn.scorer import Ranker, Scorer, ask_for, linear_score
+from swnn_kernels.learn.scorer import Scorer, ask_for, linear_score
 from swnn_kernels.parallel import in_parallel
 from swnn_kernels.records import Rows
 from swnn_kernels.vote.labels import Labels

@@ -8,7 +8,7 @@ nearly every candidate's weights are large enough to lift it to the top.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -79,8 +79,12 @@ class Scorer(NamedTuple):
         for row, label in enumerate(largest):
             own = slice(ranker.indptr[label], ranker.indptr[label + 1])
             dense[row, ranker.features[own]] = ranker.weights[own]
-        stored = [frozen(array) for array in ranker[:-1]]
-        return cls(*stored, ranker.shift, frozen(dense_rows), frozen(dense.reshape(-1)), n_features)
+        stored: dict[str, Any] = {
+            name: value if name == "shift" else frozen(value)
+            for name, value in ranker._asdict().items()
+        }
+        rows = frozen(dense_rows), frozen(dense.reshape(-1))
+        return cls(**stored, dense_rows=rows[0], dense=rows[1], n_features=n_features)
 
 
 @inline

@@ -45,9 +45,7 @@ def train() -> None:
 def _descend(block: Block) -> None:
     ends, offsets = np.zeros(1, np.int64), np.zeros(block.labels.shape, np.float32)
     count_pairs(block, True, ends)
-    pairs = Pairs(
-        _ints(0, 2), np.empty(2, np.int32), np.empty(2, np.float32), np.empty(2, np.int8)
-    )
+    pairs = Pairs(_ints(0, 2), np.empty(2, np.int32), np.empty(2, np.float32), np.empty(2, np.int8))
     place_pairs(block, offsets, True, 0.0, np.zeros(1, np.int64), pairs)
     parts = _ints(0, 1, 2), _short(0, 0), np.ones(2, np.float32), np.ones(2)
     problem = Problem(np.ones(1), 1.0, 1.0, 0.1, 1, 0, 0.0)

@@ -1,6 +1,6 @@
 """Upper bounds on the similarity of rows, eight rows at a time.
 
-A row's dot product with the query is the sum over the postings of inverted lists, which is exact,
+A row's dot product with the query is the sum over the postings of postings lists, which is exact,
 and over the frequent features, at most scale * W: W sums the levels (see levels.py) of the shared
 features times the query's values, bit-sliced and rounded up. The overlap c is exact. So
 Sim <= (listed + scale * W) * (c / (m + n - c))**b for any b <= beta.
@@ -27,8 +27,8 @@ from swnn_kernels._numba.vectors import (
     splat,
     store_floats,
 )
-from swnn_kernels.fixed_point import COS_SCALE
 from swnn_kernels.neighbours.sizes import CHUNK, OVERLAP_MASK, PACK_BITS
+from swnn_kernels.scales import COS_SCALE
 
 MARGIN = 1.0 - 2.0**-16
 

@@ -38,7 +38,7 @@ def _fill(histogram, values, size):  # type: ignore[no-untyped-def]
 
 @routine
 def nth_largest(values, size, n, histogram):  # type: ignore[no-untyped-def]
-    """Find a bucket such that at least n values lie in it or above; 0 if all buckets do."""
+    """Find a bucket such that at least n values lie in it or above; return 0 if all buckets do."""
     _fill(histogram, values, size)
     count = 0
     b = BUCKETS - 1

@@ -1,6 +1,6 @@
 """The budgeted search: a limited number of rescorings, and a count of the rows left unresolved.
 
-Rows are ranked by their exact dot over the inverted lists plus what the query's few heaviest
+Rows are ranked by their exact dot over the postings lists plus what the query's few heaviest
 frequent features may add; the best are rescored. No other row can have more than that score plus
 what the features left out may add, so it is known how many rows might still belong to the answer.
 """
@@ -12,7 +12,6 @@ import numpy as np
 from swnn_kernels._numba import half_to_float, inline, routine
 from swnn_kernels._numba.scalars import count_ones
 from swnn_kernels._numba.vectors import at_least, load_floats, load_short_floats, splat
-from swnn_kernels.fixed_point import FRACTION_BITS
 from swnn_kernels.index.geometry import STEP_ROWS
 from swnn_kernels.neighbours.bitslice import to_bytes, weighted_sum
 from swnn_kernels.neighbours.bounds import store_scores
@@ -24,6 +23,7 @@ from swnn_kernels.neighbours.plan import as_weight
 from swnn_kernels.neighbours.records import Candidate, RowSlots
 from swnn_kernels.neighbours.sizes import CANDIDATES, LANES
 from swnn_kernels.neighbours.sparse import touch_rows
+from swnn_kernels.scales import FRACTION_BITS
 
 _FEATURES = 16  # frequent features that rank the rows
 _BITS = 7  # their weights' sum fits a byte
@@ -33,7 +33,7 @@ _ROOM = 1.0 + 2.0**-18  # for the rounding of float32
 
 @inline
 def _choose_heaviest(query, n_frequent):  # type: ignore[no-untyped-def]
-    """Put the heaviest features' bitmaps and products where the sums are planned; how many."""
+    """Put the heaviest features' bitmaps and products where sums are planned; return how many."""
     index, prune = query.index, query.prune
     products = prune.weight_lines  # not in use yet
     for j in range(n_frequent):
@@ -56,7 +56,7 @@ def _choose_heaviest(query, n_frequent):  # type: ignore[no-untyped-def]
 
 @inline
 def _plan_scores(query, n_frequent):  # type: ignore[no-untyped-def]
-    """Plan the sums of the heaviest features; a step of weight, and what the rest may add."""
+    """Plan the sums of the heaviest features; return a step of weight, and the rest's bound."""
     weights = query.prune.bitmap_weights
     chosen = _choose_heaviest(query, n_frequent)
     total = np.int64(1)
@@ -66,7 +66,7 @@ def _plan_scores(query, n_frequent):  # type: ignore[no-untyped-def]
     for i in range(chosen):
         weights[2 * i] = as_weight(np.float64(weights[2 * i]), step, 2)
     plan_groups(query, chosen)
-    rest = max(0.0, query.prune.reach[0] - total + chosen + 1)
+    rest = max(0.0, query.prune.max_frequent_dot[0] - total + chosen + 1)
     unit = 2.0**-FRACTION_BITS * _ROOM
     return np.float32(step * unit), np.float32(rest * unit)
 
@@ -91,7 +91,7 @@ def _score_rows(query, weight_step):  # type: ignore[no-untyped-def]
 
 @inline
 def _best_rows(query, budget):  # type: ignore[no-untyped-def]
-    """Make at least the rows of the largest scores candidates; their number."""
+    """Make at least the rows of the largest scores candidates; return their number."""
     prune, scores = query.prune, query.prune.scores
     groups = maxima_of_eights(scores, prune.maxima, scores.size)
     cut = lowest_in(nth_largest(prune.maxima, groups, budget, prune.histogram))
@@ -134,7 +134,7 @@ def _count_unresolved(query, rescored, rest, found):  # type: ignore[no-untyped-
 
 @routine
 def search_within_budget(query, plan, budget):  # type: ignore[no-untyped-def]
-    """Fill the heap; its size and the number of rows that might still belong to it.
+    """Fill the heap; return its size and the number of rows that might still belong to it.
 
     The size is -1 where an exact path should answer: it is as fast where no feature is frequent or
     the budget is large.

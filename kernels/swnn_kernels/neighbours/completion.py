@@ -10,22 +10,22 @@ import numpy as np
 
 from swnn_kernels._numba import half_to_float, inline, routine
 from swnn_kernels._numba.scalars import prefetch
-from swnn_kernels.fixed_point import COS_SCALE
 from swnn_kernels.heap import push
+from swnn_kernels.index.arrays import LO_BITS
 from swnn_kernels.index.forward_entries import (
     LARGEST_LO,
-    LO_BITS,
     frequent_id_of,
+    high_bits_of,
     key_of,
-    upper_part_of,
 )
 from swnn_kernels.neighbours.bounds import MARGIN
 from swnn_kernels.neighbours.buckets import bucket_of, nth_largest, order_by_bounds
 from swnn_kernels.neighbours.records import Candidate
 from swnn_kernels.neighbours.sizes import OVERLAP_MASK, PACK_BITS
+from swnn_kernels.scales import COS_SCALE
 from swnn_kernels.similarity import similarity
 
-_TINY = 1e-30  # below, numbers are too coarse for the margin: nothing is left out by them
+_TINY = 1e-30  # below this, float32 is too coarse for the margin: do not prune
 _AHEAD = 4  # rescorings between the request for a row's memory and its use
 _LINE = 16  # forward entries in a cache line
 _PREFETCHED = 12 * _LINE  # forward entries of a row that are prefetched
@@ -34,7 +34,7 @@ _CHECK_EVERY = 2 * _LINE  # forward entries between two checks whether the row c
 
 @inline
 def threshold_of(query, found):  # type: ignore[no-untyped-def]
-    """What a row must reach: the worst similarity of a full heap, less the margin, or 0."""
+    """Threshold: the S-th best similarity so far, less the margin; 0 until S are found."""
     worst = query.buffers.sims[0]
     if found < query.n_neighbors or worst < _TINY:
         return np.float32(0.0)
@@ -43,11 +43,11 @@ def threshold_of(query, found):  # type: ignore[no-untyped-def]
 
 @inline
 def add_candidate(prune, slot, candidate):  # type: ignore[no-untyped-def]
-    """Put a candidate into a slot; the next slot."""
+    """Put a candidate into a slot; return the next slot."""
     prune.candidate_rows[slot] = candidate.row
     prune.candidate_overlaps[slot] = candidate.overlap
     prune.candidate_accumulators[slot] = candidate.accumulator
-    prune.candidate_weights[slot] = candidate.weight
+    prune.candidate_bound_steps[slot] = candidate.bound_steps
     prune.candidate_bounds[slot] = candidate.bound
     return slot + 1
 
@@ -56,14 +56,14 @@ def add_candidate(prune, slot, candidate):  # type: ignore[no-untyped-def]
 def _candidate_at(prune, slot):  # type: ignore[no-untyped-def]
     return Candidate(
         prune.candidate_rows[slot], prune.candidate_overlaps[slot],
-        prune.candidate_accumulators[slot], prune.candidate_weights[slot],
+        prune.candidate_accumulators[slot], prune.candidate_bound_steps[slot],
         prune.candidate_bounds[slot],
     )  # fmt: skip
 
 
 @inline
-def _dot_of_lower_parts(query, first, last):  # type: ignore[no-untyped-def]
-    """Dot product of the query and the lower parts of a forward row."""
+def _dot_of_low_bits(query, first, last):  # type: ignore[no-untyped-def]
+    """Dot product of the query and the low 8 bits of a forward row's values."""
     index, quantised = query.index, query.prune.query_quantised
     dot = np.int64(0)
     for p in range(first, last):
@@ -94,30 +94,30 @@ def _prefetch_row(index, row):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _least_dot(query, overlap, row_size):  # type: ignore[no-untyped-def]
-    """Least dot that a row of this overlap needs to enter the full heap, less the margin."""
+def _dot_needed(query, overlap, row_size):  # type: ignore[no-untyped-def]
+    """Least dot with which a row of this overlap enters the full heap, less the margin."""
     sim, beta = query.buffers.sims[0], query.beta
     if sim < _TINY:
         return -np.inf
-    goal = sim * (MARGIN / COS_SCALE)
+    dot = sim * (MARGIN / COS_SCALE)
     if beta == 0.0:
-        return goal
+        return dot
     ratio = np.float64(query.size + row_size - overlap) / np.float64(overlap)
-    goal *= ratio if beta == 1.0 else ratio**beta
-    return goal if goal < np.inf else -np.inf
+    dot *= ratio if beta == 1.0 else ratio**beta
+    return dot if dot < np.inf else -np.inf
 
 
 @inline
-def _add_upper_parts(query, candidate, span, dot, goal):  # type: ignore[no-untyped-def]
-    """Add the upper parts of a forward row to a dot, while it can reach the goal; and whether.
+def _add_high_bits(query, candidate, span, dot, dot_needed):  # type: ignore[no-untyped-def]
+    """Add the high bits of a forward row to a dot; return it, and whether it reaches what it needs.
 
-    ``dot`` comes as a bound on all but the upper parts of the forward row's values. What those not
+    ``dot`` comes as a bound on all but the high bits of the forward row's values. What those not
     seen yet can add is known from the row's sum of weights, less the weights of those seen.
     """
     index, prune = query.index, query.prune
     scale = np.float64(half_to_float(index.row_scales[candidate.row]))
-    weight_unit = prune.weight_step[0] * scale
-    weight = candidate.weight
+    step = prune.weight_step[0] * scale
+    bound_steps = candidate.bound_steps
     upper = np.int64(0)
     p, last = span
     while p < last:
@@ -125,19 +125,19 @@ def _add_upper_parts(query, candidate, span, dot, goal):  # type: ignore[no-unty
         while p < block:
             hi = index.forward_hi[np.uint64(p)]
             key = np.uint64(key_of(hi))
-            upper += np.int64(prune.query_quantised[key >> np.uint64(1)]) * upper_part_of(hi)
-            weight -= np.int64(prune.key_weights[key])
+            upper += np.int64(prune.query_quantised[key >> np.uint64(1)]) * high_bits_of(hi)
+            bound_steps -= np.int64(prune.key_weights[key])
             p += 1
-        if np.float64(dot + (upper << LO_BITS)) + np.float64(weight) * weight_unit < goal:
+        if np.float64(dot + (upper << LO_BITS)) + np.float64(bound_steps) * step < dot_needed:
             return dot, False
     return dot + (upper << LO_BITS), True
 
 
 @inline
 def _rescore(query, candidate, found):  # type: ignore[no-untyped-def]
-    """Offer a candidate to the heap; its new size.
+    """Offer a candidate to the heap; return its new size.
 
-    The listed part of the dot is in the accumulator. The lower parts of the values add at most 255
+    The listed part of the dot is in the accumulator. The low 8 bits of the values add at most 255
     times the query's positive values; similarity rises with the dot even as rounded, so a row that
     does not reach the heap with that much more does not belong there.
     """
@@ -145,12 +145,14 @@ def _rescore(query, candidate, found):  # type: ignore[no-untyped-def]
     first = index.forward_indptr[candidate.row]
     last = index.forward_indptr[candidate.row + 1]
     row_size = np.int64(index.row_sizes[candidate.row])
-    slack = LARGEST_LO * query.prune.positive_sum[0]
-    goal = -np.inf
-    if found == query.n_neighbors and candidate.weight >= 0:
-        goal = _least_dot(query, overlap, row_size)
+    low_bits_bound = LARGEST_LO * query.prune.positive_sum[0]
+    dot_needed = -np.inf
+    if found == query.n_neighbors and candidate.bound_steps >= 0:
+        dot_needed = _dot_needed(query, overlap, row_size)
     listed = candidate.accumulator >> PACK_BITS
-    upper, reaches = _add_upper_parts(query, candidate, (first, last), listed + slack, goal)
+    upper, reaches = _add_high_bits(
+        query, candidate, (first, last), listed + low_bits_bound, dot_needed
+    )
     if not reaches or upper <= 0:
         return found
     if overlap < 0:
@@ -158,7 +160,7 @@ def _rescore(query, candidate, found):  # type: ignore[no-untyped-def]
     best = similarity(upper, overlap, query.size, row_size, query.beta)
     if found == query.n_neighbors and best < buffers.sims[0]:
         return found
-    dot = upper - slack + _dot_of_lower_parts(query, first, last)
+    dot = upper - low_bits_bound + _dot_of_low_bits(query, first, last)
     if dot <= 0:
         return found
     sim = similarity(dot, overlap, query.size, row_size, query.beta)
@@ -169,7 +171,7 @@ def _rescore(query, candidate, found):  # type: ignore[no-untyped-def]
 
 @routine
 def rescore_ordered(query, count, found):  # type: ignore[no-untyped-def]
-    """Rescore the first candidates of ``order``; the new size of the heap."""
+    """Rescore the first candidates of ``order``; return the new size of the heap."""
     prune = query.prune
     for i in range(count):
         threshold = threshold_of(query, found)
@@ -187,19 +189,19 @@ def rescore_ordered(query, count, found):  # type: ignore[no-untyped-def]
 
 @routine
 def rescore_best(query, n_candidates, found):  # type: ignore[no-untyped-def]
-    """Rescore the candidates with the S largest bounds; size of the heap, and candidates left."""
+    """Rescore the candidates of the S largest bounds; return heap size and candidates left."""
     prune, bounds = query.prune, query.prune.candidate_bounds
-    cut = nth_largest(bounds, n_candidates, query.n_neighbors, prune.histogram)
+    lowest_bucket = nth_largest(bounds, n_candidates, query.n_neighbors, prune.histogram)
     count = 0
     for i in range(n_candidates):
-        if bucket_of(bounds[i]) >= cut:
+        if bucket_of(bounds[i]) >= lowest_bucket:
             prune.order[count] = i
             count += 1
     found = rescore_ordered(query, count, found)
     threshold = threshold_of(query, found)
     kept = 0
     for i in range(n_candidates):
-        if bucket_of(bounds[i]) < cut and bounds[i] >= threshold:
+        if bucket_of(bounds[i]) < lowest_bucket and bounds[i] >= threshold:
             kept = add_candidate(prune, kept, _candidate_at(prune, i))
     return found, kept
 

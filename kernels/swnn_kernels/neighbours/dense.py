@@ -13,7 +13,6 @@ from swnn_kernels._numba.vectors import (
     splat,
     store_floats,
 )
-from swnn_kernels.fixed_point import COS_SCALE
 from swnn_kernels.index.geometry import STEP_ROWS
 from swnn_kernels.neighbours.bitslice import to_bytes, weighted_sum
 from swnn_kernels.neighbours.bounds import bound_of_row, passing, store_bounds
@@ -28,6 +27,7 @@ from swnn_kernels.neighbours.grouping import counts_at
 from swnn_kernels.neighbours.plan import plan_sums
 from swnn_kernels.neighbours.records import Candidate, RowSlots, Sweep
 from swnn_kernels.neighbours.sizes import CANDIDATES, CHUNK, LANES
+from swnn_kernels.scales import COS_SCALE
 
 _AT_ONCE = 65536  # rows whose accumulators fit the second-level cache: no need to go by chunks
 _RAISE_AT = 6  # times S candidates: then it pays to raise the threshold before going on
@@ -69,7 +69,7 @@ def _sum_step(query, sweep, step, at):  # type: ignore[no-untyped-def]
 
 @inline
 def _keep(query, sweep, slots, n_candidates):  # type: ignore[no-untyped-def]
-    """Make a row a candidate if its own bound reaches the threshold; their number."""
+    """Make a row a candidate if its own bound reaches the threshold; return their number."""
     row, removed = slots.row, query.task.removed
     if removed.size > 0 and removed[row]:
         return n_candidates
@@ -99,7 +99,7 @@ def _keep_lanes(query, sweep, slots, mask, n_candidates):  # type: ignore[no-unt
 
 @inline
 def maxima_of_eights(bounds, maxima, size):  # type: ignore[no-untyped-def]
-    """Largest bound of every eight rows that share a lane in 64; the number of groups."""
+    """Store the largest bound of eight rows that share a lane in 64; return how many."""
     count = 0
     for start in range(0, size, LANES * LANES):
         best = load_floats(bounds, start)
@@ -133,7 +133,7 @@ def _keep_between(query, sweep, size, lowest, highest, found, n_candidates):  # 
 
 @routine
 def _first_threshold(query, sweep, limit):  # type: ignore[no-untyped-def]
-    """Rescore the best rows of the first chunk; size of the heap, and candidates left.
+    """Rescore the best rows of the first chunk; return the heap's size, and candidates left.
 
     At least S groups reach the S-th largest group maximum, so at least S rows are rescored first.
     """
@@ -144,8 +144,8 @@ def _first_threshold(query, sweep, limit):  # type: ignore[no-untyped-def]
                 prune.upper_bounds[row] = 0.0
     size = (limit + STEP_ROWS - 1) // STEP_ROWS * STEP_ROWS
     groups = maxima_of_eights(prune.upper_bounds, prune.maxima, size)
-    cut = nth_largest(prune.maxima, groups, query.n_neighbors, prune.histogram)
-    lowest, highest = lowest_in(cut), np.float32(np.inf)
+    lowest_bucket = nth_largest(prune.maxima, groups, query.n_neighbors, prune.histogram)
+    lowest, highest = lowest_in(lowest_bucket), np.float32(np.inf)
     found, n_candidates = np.int64(0), np.int64(0)
     for _ in range(2):
         raised = _with_threshold(sweep, threshold_of(query, found))
@@ -202,7 +202,7 @@ def _step(query, sweep, step, n_candidates):  # type: ignore[no-untyped-def]
 
 @inline
 def _plan_sweep(query, n_frequent):  # type: ignore[no-untyped-def]
-    """Plan the sums; planes of overlaps and weights, and the step of weight."""
+    """Plan the sums; return planes of overlaps and weights, and the step of weight."""
     overlap_planes, weight_planes, step = plan_sums(query, n_frequent)
     weight_planes = max(9, weight_planes)  # both bytes of a weight are read
     if query.beta == 0.0:
@@ -214,7 +214,7 @@ def _plan_sweep(query, n_frequent):  # type: ignore[no-untyped-def]
 
 @routine
 def search_dense(query, plan, known_threshold):  # type: ignore[no-untyped-def]
-    """Fill the heap with the best rows of a query; their number.
+    """Fill the heap with the best rows of a query; return their number.
 
     ``known_threshold`` is a similarity that S rows are known to reach, or 0. Without it the first
     chunk's bounds are stored, to find a threshold by rescoring its best rows.

@@ -39,7 +39,7 @@ def _accumulate_apart(postings, buffers, size):  # type: ignore[no-untyped-def]
 
 @inline
 def search_exhaustive(postings, buffers, task, size):  # type: ignore[no-untyped-def]
-    """Fill the heap with the best rows of the query in the buffers; their number."""
+    """Fill the heap with the best rows of the query in the buffers; return their number."""
     found, removed, n_neighbors = 0, task.removed, buffers.sims.size
     is_packed = buffers.overlaps.size == 0
     if is_packed:

@@ -65,7 +65,7 @@ def _sort_bitmaps(query, n_frequent):  # type: ignore[no-untyped-def]
 
 @inline
 def _visit_groups(prune, placing):  # type: ignore[no-untyped-def]
-    """Count, or place, the summands of overlaps and weights by plane; the number of groups."""
+    """Count, or place, the summands of overlaps and weights by plane; return how many groups."""
     group, first = np.int64(0), np.int64(0)
     for c in range(2 * WEIGHT_CLASSES):
         weight = _weight_of(c & (WEIGHT_CLASSES - 1))

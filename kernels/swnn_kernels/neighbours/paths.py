@@ -20,14 +20,14 @@ _LEAST_CREDIT = -64  # at or below, the sparse path is not tried
 
 @inline
 def tries_sparse(query, plan):  # type: ignore[no-untyped-def]
-    """Whether the inverted lists alone may well answer a query, at less than the dense cost.
+    """Whether the postings lists alone may well answer a query, at less than the dense cost.
 
     Where they failed again and again, they are tried only now and then. The answer does not
     depend on the path.
     """
     if plan.n_frequent == 0:
         return True
-    upper = bound_of_untouched(query, plan, remaining_norm(plan.mass))
+    upper = bound_of_untouched(query, plan, remaining_norm(plan.squared_norm))
     if upper > _MOST_BY_FREQUENT:
         return False
     n_rows = query.index.forward_indptr.size - 1
@@ -40,7 +40,7 @@ def tries_sparse(query, plan):  # type: ignore[no-untyped-def]
 
 @inline
 def threshold_after_sparse(query, found, done):  # type: ignore[no-untyped-def]
-    """Note a failure; the threshold that the rows found set for the dense path, or 0."""
+    """Note a failure; return the threshold that the rows found set for the dense path, or 0."""
     if done:
         return np.float32(0.0)
     query.prune.sparse_credit[0] -= _FAILURE_COST

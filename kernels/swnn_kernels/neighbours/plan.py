@@ -6,13 +6,13 @@ import numpy as np
 
 from swnn_kernels._numba import inline, leading_zeros, routine
 from swnn_kernels._numba.scalars import prefetch
-from swnn_kernels.fixed_point import FRACTION_BITS
 from swnn_kernels.neighbours.grouping import plan_groups
 from swnn_kernels.neighbours.records import Plan
 from swnn_kernels.neighbours.sizes import PACK, SIGNIFICANT
+from swnn_kernels.scales import FRACTION_BITS
 
 # How weights are rounded: significant bits, bits of the largest sum, and the part of a feature's
-# mean share in reach that a second bitmap must save to be read.
+# mean share of max_frequent_dot that a second bitmap must save to be read.
 _FINE = 3, 12, 0.1
 # For few neighbours with Jaccard's coefficient, whose overlap bounds well by itself, coarser
 # weights are faster in all: more rows are rescored, less is added up.
@@ -26,14 +26,14 @@ _AHEAD = 16  # features between the request for a feature's pointers and their u
 
 @routine
 def plan_query(query):  # type: ignore[no-untyped-def]
-    """Sort the query's features into those with inverted lists and the frequent ones."""
+    """Sort the query's features into those with postings lists and the frequent ones."""
     index, buffers, prune = query.index, query.buffers, query.prune
     n_listed = np.int64(0)
     n_frequent = np.int64(0)
     postings = np.int64(0)
-    mass = np.int64(0)
+    squared_norm = np.int64(0)
     positive = np.int64(0)
-    reach, largest = 0.0, 0.0
+    max_dot, largest = 0.0, 0.0
     for q in range(query.size):
         ahead = buffers.indices[min(q + _AHEAD, query.size - 1)]
         prefetch(index.frequent_id, ahead)
@@ -53,17 +53,17 @@ def plan_query(query):  # type: ignore[no-untyped-def]
         if frequent >= 0:
             prune.frequent_ids[n_frequent] = frequent
             product = abs(quantised) * np.float64(index.level_large[frequent])
-            reach += product
+            max_dot += product
             largest = max(largest, product)
             prune.query_quantised[frequent] = quantised
             prune.is_in_query[frequent] = 1
-            mass += quantised * quantised
+            squared_norm += quantised * quantised
             positive += quantised if quantised > 0 else np.int64(0)
             n_frequent += 1
     prune.positive_sum[0] = positive
-    prune.reach[0], prune.reach_of_one[0] = reach, largest
+    prune.max_frequent_dot[0], prune.max_feature_dot[0] = max_dot, largest
     prune.postings_read[0] += postings
-    return Plan(n_listed, n_frequent, postings, mass)
+    return Plan(n_listed, n_frequent, postings, squared_norm)
 
 
 @inline
@@ -102,7 +102,7 @@ def _precision(query):  # type: ignore[no-untyped-def]
 
 @inline
 def _set_weights(query, j, step, significant, worth):  # type: ignore[no-untyped-def]
-    """Set the weights of the j-th frequent feature's bitmaps; their sum."""
+    """Set the weights of the j-th frequent feature's bitmaps; return their sum."""
     index, prune = query.index, query.prune
     frequent = prune.frequent_ids[j]
     value = np.float64(abs(prune.query_quantised[frequent]))
@@ -123,18 +123,18 @@ def _set_weights(query, j, step, significant, worth):  # type: ignore[no-untyped
 
 @routine
 def plan_sums(query, n_frequent):  # type: ignore[no-untyped-def]
-    """Lay out the sums of overlap and weight; planes of both and the size of a step of weight.
+    """Lay out the sums of overlap and weight; return planes of both and the size of a step.
 
     The products of query values and levels become integers, rounded up, so that every sum is an
     upper bound. A second bitmap is read only where it lowers the bound enough.
     """
     prune = query.prune
     significant, bits, worth = _precision(query)
-    reach, largest = max(prune.reach[0], 1.0), max(prune.reach_of_one[0], 1e-3)
-    step = reach / 2.0**bits
+    max_dot, largest = max(prune.max_frequent_dot[0], 1.0), max(prune.max_feature_dot[0], 1e-3)
+    step = max_dot / 2.0**bits
     # One weight is made exact, the largest: where all are equal, as with binary rows, all are.
     step = largest / as_weight(largest, step, significant) * (1.0 + 4e-9)
-    worth *= reach / max(1, n_frequent)
+    worth *= max_dot / max(1, n_frequent)
     total = np.int64(0)
     for j in range(n_frequent):
         total += _set_weights(query, j, step, significant, worth)

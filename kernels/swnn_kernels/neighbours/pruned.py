@@ -14,7 +14,7 @@ from swnn_kernels.neighbours.sparse import search_sparse
 
 @inline
 def search_pruned(query):  # type: ignore[no-untyped-def]
-    """Fill the heap with the best rows of a query; their number."""
+    """Fill the heap with the best rows of a query; return their number."""
     prune, budget = query.prune, query.task.budget
     plan = plan_query(query)
     found, done, threshold = np.int64(0), query.n_neighbors == 0, np.float32(0.0)

@@ -36,8 +36,8 @@ class PruneBuffers(NamedTuple):
     list_weight: Int64  # the feature's value times PACK
     frequent_ids: Int64
     positive_sum: Int64  # (1,): sum of its positive values of frequent features
-    reach: Float64  # (1,): most that its frequent features add to a row's dot over its scale
-    reach_of_one: Float64  # (1,): most that one of them adds
+    max_frequent_dot: Float64  # (1,): most that they add to a row's dot over its scale
+    max_feature_dot: Float64  # (1,): most that one of them adds
     # Sums over bitmaps, see grouping.py.
     bitmap_offsets: Int64  # first bitmap of each frequent feature
     bitmap_weights: Int64  # of the first and second bitmaps in turn
@@ -65,7 +65,7 @@ class PruneBuffers(NamedTuple):
     candidate_rows: Int64
     candidate_overlaps: Int64
     candidate_accumulators: Int64
-    candidate_weights: Int64
+    candidate_bound_steps: Int64
     candidate_bounds: Float32
     histogram: Int32
     order: Int32  # candidates in the order of rescoring
@@ -100,21 +100,21 @@ class Query(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A query's features, sorted into those with inverted lists and the frequent ones."""
+    """A query's features, sorted into those with postings lists and the frequent ones."""
 
     n_listed: Any
     n_frequent: Any
     n_postings: Any  # of the lists
-    mass: Any  # sum of squares of the frequent features' values
+    squared_norm: Any  # sum of squares of the frequent features' values
 
 
 class Candidate(NamedTuple):
-    """A row that may be a neighbour; an overlap or weight of -1 is not known."""
+    """A row that may be a neighbour; an overlap or bound_steps of -1 is not known."""
 
     row: Any
     overlap: Any
-    accumulator: Any  # exact dot and overlap over the inverted lists
-    weight: Any  # upper bound on the rest of the dot, in steps of weight
+    accumulator: Any  # exact dot and overlap over the postings lists
+    bound_steps: Any  # upper bound on the rest of the dot, in steps of weight
     bound: Any  # upper bound on the similarity
 
 

@@ -1,4 +1,4 @@
-"""The sparse path: only rows that share a feature with an inverted list are looked at.
+"""The sparse path: only rows that share a feature with a postings list are looked at.
 
 All other rows share frequent features only. If the norm of the query's frequent part cannot reach
 the threshold, the answer is complete.
@@ -9,18 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import half_to_float, inline, routine
-from swnn_kernels.fixed_point import COS_SCALE, FRACTION_BITS
 from swnn_kernels.heap import push
 from swnn_kernels.neighbours.bounds import MARGIN
 from swnn_kernels.neighbours.completion import add_candidate, rescore_all, threshold_of
 from swnn_kernels.neighbours.records import Candidate
 from swnn_kernels.neighbours.sizes import CANDIDATES, OVERLAP_MASK, PACK_BITS
+from swnn_kernels.scales import COS_SCALE, FRACTION_BITS
 from swnn_kernels.similarity import similarity
 
 
 @inline
 def touch_rows(query, n_listed):  # type: ignore[no-untyped-def]
-    """Add the inverted lists to the accumulators; the number of rows touched."""
+    """Add the postings lists to the accumulators; return the number of rows touched."""
     index, prune, accumulators = query.index, query.prune, query.buffers.accumulators
     count = 0
     for j in range(n_listed):
@@ -39,9 +39,9 @@ def touch_rows(query, n_listed):  # type: ignore[no-untyped-def]
 def _bound_of_touched(query, plan, row, acc, norm):  # type: ignore[no-untyped-def]
     """Upper bound of a row from its listed part: the frequent part may match in full."""
     index, beta = query.index, query.beta
-    reach = query.prune.reach[0] * 2.0**-FRACTION_BITS * (1.0 + 2.0**-20)
+    max_dot = query.prune.max_frequent_dot[0] * 2.0**-FRACTION_BITS * (1.0 + 2.0**-20)
     upper = np.float64(acc >> PACK_BITS) * COS_SCALE
-    upper += min(norm, reach * np.float64(half_to_float(index.row_scales[row])))
+    upper += min(norm, max_dot * np.float64(half_to_float(index.row_scales[row])))
     row_size = np.int64(index.row_sizes[row])
     overlap = min((acc & OVERLAP_MASK) + plan.n_frequent, row_size)
     if beta > 0.0:
@@ -61,14 +61,14 @@ def bound_of_untouched(query, plan, norm):  # type: ignore[no-untyped-def]
 
 
 @inline
-def remaining_norm(mass):  # type: ignore[no-untyped-def]
+def remaining_norm(squared_norm):  # type: ignore[no-untyped-def]
     """Norm of the query's frequent part, times the largest norm that rounding may give a row."""
-    return np.sqrt(mass * COS_SCALE) * (1.0 + 2.0**-16)
+    return np.sqrt(squared_norm * COS_SCALE) * (1.0 + 2.0**-16)
 
 
 @inline
 def _push_listed(query, found, row, acc):  # type: ignore[no-untyped-def]
-    """Offer a row whose similarity is known in full from the inverted lists."""
+    """Offer a row whose similarity is known in full from the postings lists."""
     dot = acc >> PACK_BITS
     if dot > 0:
         row_size = query.index.row_sizes[row]
@@ -81,10 +81,10 @@ def _push_listed(query, found, row, acc):  # type: ignore[no-untyped-def]
 
 @routine
 def search_sparse(query, plan):  # type: ignore[no-untyped-def]
-    """Fill the heap; its size and whether no other row can belong to the answer."""
+    """Fill the heap; return its size and whether no other row can belong to the answer."""
     prune, accumulators, removed = query.prune, query.buffers.accumulators, query.task.removed
     count = touch_rows(query, plan.n_listed)
-    norm = remaining_norm(plan.mass)
+    norm = remaining_norm(plan.squared_norm)
     found, n_candidates = np.int64(0), np.int64(0)
     for i in range(count):
         row = np.int64(prune.touched[i])

@@ -57,7 +57,7 @@ def _product(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
 
 @inline
 def _normalised(digits: np.uint64) -> tuple[np.uint64, int]:
-    """Shift the highest bit to the top; also by how much."""
+    """Shift the highest bit to the top; return also by how much."""
     shift = 0
     for step in (32, 16, 8, 4, 2, 1):
         if digits >> np.uint64(64 - step) == np.uint64(0):
@@ -68,7 +68,7 @@ def _normalised(digits: np.uint64) -> tuple[np.uint64, int]:
 
 @kernel
 def scaled(digits: np.uint64, q: int, powers: npt.NDArray[np.uint64]) -> float:
-    """Return digits * 10**q, correctly rounded; NaN where this method can't decide.
+    """Return digits * 10**q, correctly rounded, or NaN where this method can't decide.
 
     Subnormal numbers, and those beyond the range of float64, are not decided either.
     """

@@ -71,7 +71,7 @@ def _ends_token(c: int) -> bool:
 
 @inline
 def _scan_id(text: Bytes, p: int) -> tuple[int, int]:
-    """Read up to ten digits; the id or -1, and the position after it."""
+    """Read up to ten digits; return the id or -1, and the position after it."""
     begin, number = p, 0
     while _is_digit(text[p]) and p - begin < 10:
         number = number * 10 + (text[p] - _ZERO)
@@ -98,7 +98,7 @@ def _scan_exponent(text: Bytes, p: int) -> tuple[int, int]:
 
 @inline
 def _scan_value(text: Bytes, p: int, strict: bool, powers: Powers) -> tuple[float, int]:
-    """Read a number of up to 19 significant digits; NaN for anything else."""
+    """Read a number of up to 19 significant digits; return NaN for anything else."""
     negative = text[p] == _MINUS
     if negative or (text[p] == _PLUS and not strict):
         p += 1
@@ -153,7 +153,7 @@ def _sort(keys: npt.NDArray[np.int64]) -> None:
 
 @allocating_routine
 def _sorted_labels(labels: Ids, begin: int, end: int) -> int:
-    """Sort a row's labels and drop repeats; where they end now."""
+    """Sort a row's labels and drop repeats; return where they end now."""
     keys = labels[begin:end].astype(np.int64)
     _sort(keys)
     kept = begin
@@ -166,7 +166,7 @@ def _sorted_labels(labels: Ids, begin: int, end: int) -> int:
 
 @allocating_routine
 def _sorted_features(features: Ids, values: Floats, begin: int, end: int) -> int:
-    """Sort a row by feature and sum repeats in the order they stand; where it ends now."""
+    """Sort a row by feature and sum repeats as they stand; return where it ends now."""
     # Feature and position in one key: no two are equal, so any sort keeps the order.
     keys = np.empty(end - begin, np.int64)
     for i in range(end - begin):
@@ -189,7 +189,7 @@ def _sorted_features(features: Ids, values: Floats, begin: int, end: int) -> int
 def _scan_labels(
     text: Bytes, p: int, rules: ParseRules, labels: Ids, begin: int
 ) -> tuple[int, int]:
-    """Read the labels at the start of a line; the position after them, and where they end."""
+    """Read the labels of a line; return the position after them, and where they end."""
     line, end, ascending = p, begin, True
     if not _is_digit(text[p]):
         return p, end
@@ -234,7 +234,7 @@ def _scan_pair(text: Bytes, p: int, rules: ParseRules, powers: Powers) -> tuple[
 def _scan_features(
     text: Bytes, p: int, rules: ParseRules, powers: Powers, out: ParsedRows, begin: int
 ) -> tuple[int, int]:
-    """Read the rest of a line; the position after the line, and where its features end."""
+    """Read the rest of a line; return the position after it, and where its features end."""
     features, values = out.features, out.values
     end, last, ascending = begin, -1, True
     while text[p] != _LF:

@@ -6,7 +6,7 @@ import numpy as np
 
 from swnn_kernels._numba import kernel, struct_view, table
 from swnn_kernels.checks import check_k
-from swnn_kernels.fixed_point import VOTE_SCALE
+from swnn_kernels.scales import VOTE_SCALE
 from swnn_kernels.vote.labels import Labels
 from swnn_kernels.vote.votes import VoteBuffers, vote, vote_buffers
 
@@ -64,7 +64,7 @@ def _vote_all(  # type: ignore[no-untyped-def]
         found = 0
         while found < rows.shape[1] and rows[q, found] >= 0:
             found += 1
-        held = vote(labels, buffers, rows[q], sims[q], found, alpha)
-        for i in range(held):
+        n_best = vote(labels, buffers, rows[q], sims[q], found, alpha)
+        for i in range(n_best):
             out_labels[q, i] = buffers.best_labels[i]
             out_scores[q, i] = buffers.best_sums[i] * (1.0 / VOTE_SCALE)

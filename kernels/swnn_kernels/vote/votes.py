@@ -59,7 +59,7 @@ def _table_bits(labels, buffers, rows, found):  # type: ignore[no-untyped-def]
 
 @inline
 def vote(labels, buffers, rows, sims, found, alpha):  # type: ignore[no-untyped-def]
-    """Fill ``best_sums`` and ``best_labels`` of the buffers, best first; the number of labels."""
+    """Fill ``best_sums`` and ``best_labels`` of the buffers, best first; return how many."""
     bits = _table_bits(labels, buffers, rows, found)
     buffers.slot_labels[: 1 << bits] = _EMPTY
     for i in range(found):
@@ -67,10 +67,10 @@ def vote(labels, buffers, rows, sims, found, alpha):  # type: ignore[no-untyped-
         for p in range(labels.indptr[rows[i]], labels.indptr[rows[i] + 1]):
             _add(buffers, bits, np.int64(labels.indices[p]), weight)
     best_sums, best_labels = buffers.best_sums, buffers.best_labels
-    held, k = 0, best_sums.size
+    n_best, k = 0, best_sums.size
     for slot in range(1 << bits):
         label = buffers.slot_labels[slot]
         if label != _EMPTY:
-            held = push(best_sums, best_labels, held, k, buffers.slot_sums[slot], label)
-    sort_best_first(best_sums, best_labels, held)
-    return held
+            n_best = push(best_sums, best_labels, n_best, k, buffers.slot_sums[slot], label)
+    sort_best_first(best_sums, best_labels, n_best)
+    return n_best

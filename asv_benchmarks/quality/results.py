@@ -1,0 +1,39 @@
+"""The file of measured figures: one row for each data set and peer, joined from many runs."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+FILE = Path(__file__).resolve().parents[2] / "docs" / "data" / "quality.json"
+
+
+class Results:
+    """Rows by data set and peer, written after each change."""
+
+    def __init__(self, path=FILE):
+        self.path = Path(path)
+        self.read()
+
+    def read(self):
+        rows = json.loads(self.path.read_text()) if self.path.exists() else []
+        self.rows = {(row["dataset"], row["peer"]): row for row in rows}
+
+    def settled(self, dataset, peer, cpu_seconds):
+        """Whether a row needs no run: it was measured, or ran out of at least as much time."""
+        row = self.rows.get((dataset, peer), {"failed": "never run"})
+        return "failed" not in row or row.get("limit_s", 0) >= cpu_seconds
+
+    def put(self, row):
+        """Keep a row; a figure that was measured is not replaced by a failure."""
+        self.read()  # another run may have added to it
+        key = row["dataset"], row["peer"]
+        if "failed" in row and "failed" not in self.rows.get(key, row):
+            return
+        self.rows[key] = row
+        text = json.dumps(list(self.rows.values()), indent=1, ensure_ascii=False) + "\n"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        new = self.path.with_suffix(".new")
+        new.write_text(text)
+        os.replace(new, self.path)

@@ -1,0 +1,112 @@
+"""How good are the labels, and what do they cost: `make bench-quality`.
+
+This library as published, with learned weights and with learned ranking, beside trained linear
+models. Each runs in a process of its own, one after the other, on one thread. What
+docs/data/quality.json already holds is not measured again, so a run can be stopped and resumed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
+
+from adapters import RANKING
+from page import figures, filled, in_order
+from problem import Problem
+from process import figures_of, peer_of, why_missing
+from report import machine
+from results import FILE, Results
+
+from swnn_xp import metrics
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parents[1] / "docs" / "quality.md"
+SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en")
+TEST_ROWS = {"finna-yso-en": 20_000}  # the first ones; the others are used in full
+
+
+def saved_problem(dataset, folder):
+    """Where a data set lies as files that every peer's environment can read; saved if need be."""
+    path = Path(folder) / dataset
+    if not path.exists():
+        problem, n = Problem.load(dataset), TEST_ROWS.get(dataset)
+        problem.X_test, problem.Y_test = problem.X_test[:n], problem.Y_test[:n]
+        problem.save(path)
+    return path
+
+
+def scores(Y_train, Y_test, labels):
+    """All metrics in percent."""
+    propensity = metrics.propensities(Y_train)
+    found = {f"P@{k}": metrics.precision_at_k(Y_test, labels, k) for k in (1, 3, 5)}
+    found["nDCG@5"] = metrics.ndcg_at_k(Y_test, labels, 5)
+    found["RP@5"] = metrics.r_precision_at_k(Y_test, labels, 5)
+    found["micro-F1@5"] = metrics.f1_micro_at_k(Y_test, labels, 5)
+    found |= {f"PSP@{k}": metrics.psp_at_k(Y_test, labels, k, propensity) for k in (1, 3, 5)}
+    return {name: round(100 * value, 4) for name, value in found.items()}
+
+
+def run_peer(name, dataset, arguments, folder):
+    """The row of a peer and a data set: figures, or why there are none."""
+    peer = peer_of(name)
+    row = {"dataset": dataset, "peer": name, "title": peer.title, "note": peer.note}
+    row |= {"date": datetime.date.today().isoformat(), "machine": machine()}
+    if reason := why_missing(peer):
+        return row | {"failed": reason}
+    try:
+        path = saved_problem(dataset, folder)
+    except ValueError as error:
+        return row | {"failed": str(error)}
+    answers = Path(folder) / "labels.npy"
+    options = [name, path, answers, "--queries", arguments.queries]
+    row |= figures_of(peer, HERE / "assess.py", options, arguments.cpu_seconds)
+    if "failed" in row:
+        return row
+    problem = Problem.open(path, None)
+    row["test_rows"] = problem.Y_test.shape[0]
+    return row | scores(problem.Y_train, problem.Y_test, np.load(answers))
+
+
+def measure(arguments, results):
+    """Run what is missing, one after the other."""
+    with tempfile.TemporaryDirectory(prefix="quality-") as folder:
+        for dataset in arguments.datasets:
+            for name in arguments.only:
+                if not arguments.again and results.settled(dataset, name, arguments.cpu_seconds):
+                    continue
+                row = run_peer(name, dataset, arguments, folder)
+                outcome = f"failed: {row['failed']}" if "failed" in row else "done"
+                print(f"{dataset} {name}: {outcome}", file=sys.stderr, flush=True)
+                results.put(row)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("datasets", nargs="*", default=SETS, metavar="SET", help=" ".join(SETS))
+    parser.add_argument("--only", nargs="+", choices=RANKING, default=RANKING, metavar="PEER")
+    parser.add_argument("--queries", type=int, default=500, help="rows that are timed")
+    parser.add_argument("--cpu-seconds", type=int, default=1500, help="limit for a peer and a set")
+    parser.add_argument("--again", action="store_true", help="measure what was measured before")
+    parser.add_argument("--json", type=Path, default=FILE, help="the file of figures")
+    parser.add_argument("--write", action="store_true", help="write docs/quality.md")
+    parser.add_argument("--measured", action="store_true", help="measure nothing, use the file")
+    arguments = parser.parse_args()
+    results = Results(arguments.json)
+    if not arguments.measured:
+        measure(arguments, results)
+    rows = in_order(results.rows.values(), SETS, RANKING)
+    if rows:
+        print(figures(rows))
+        if arguments.write:
+            PAGE.write_text(filled(PAGE.read_text(), rows))
+
+
+if __name__ == "__main__":
+    main()

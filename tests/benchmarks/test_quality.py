@@ -1,0 +1,163 @@
+"""`make bench-quality`: a run with what the test environment has, the file of figures, the page."""
+
+import importlib
+import json
+import sys
+
+import numpy as np
+import pytest
+from benchmarks.loading import ASV
+
+MODULES = ("adapters", "assess", "environments", "install", "measure", "page", "problem")
+MODULES += ("process", "report", "results", "run_all")
+
+
+class Options:
+    queries, cpu_seconds = 5, 300
+    again = False
+    datasets, only = ["debtags"], ["swnn_classifier"]
+
+
+@pytest.fixture(autouse=True)
+def on_path(monkeypatch):
+    monkeypatch.syspath_prepend(str(ASV / "peers"))
+    monkeypatch.syspath_prepend(str(ASV / "quality"))
+
+
+@pytest.fixture
+def run_all(monkeypatch):
+    """The runner, with few rows of the data set."""
+    module = importlib.import_module("run_all")
+    whole = module.Problem.load
+
+    def few(name):
+        problem = whole(name)
+        problem.X_train, problem.Y_train = problem.X_train[:1500], problem.Y_train[:1500]
+        return problem
+
+    monkeypatch.setattr(module.Problem, "load", few)
+    monkeypatch.setitem(module.TEST_ROWS, "debtags", 200)
+    return module
+
+
+@pytest.fixture
+def results(tmp_path):
+    return importlib.import_module("results").Results(tmp_path / "data" / "quality.json")
+
+
+def row(peer="omikuji_parabel", **more):
+    names = ("P@1", "P@3", "P@5", "nDCG@5", "RP@5", "PSP@1", "PSP@3", "PSP@5")
+    figures = dict.fromkeys(names, 50.0) | {"train_s": 12.34, "ms_per_query": 0.5, "model_mb": 1e4}
+    facts = {"dataset": "bibtex", "peer": peer, "title": "omikuji", "note": "defaults"}
+    facts |= {"date": "2026-11-16", "machine": "a machine", "version": "0.5", "test_rows": 2515}
+    return facts | figures | more
+
+
+def failure(peer="omikuji_parabel", **more):
+    return {
+        key: row(peer)[key] for key in ("dataset", "peer", "title", "note", "date", "machine")
+    } | more
+
+
+def test_a_run_measures_and_is_not_repeated(run_all, results, monkeypatch):
+    from swnn_xp import SWNNClassifier
+    from swnn_xp.metrics import precision_at_k, r_precision_at_k
+
+    run_all.measure(Options, results)
+    found = results.rows["debtags", "swnn_classifier"]
+    assert "failed" not in found
+    problem = run_all.Problem.load("debtags")
+    labels = (
+        SWNNClassifier().fit(problem.X_train, problem.Y_train).predict_topk(problem.X_test[:200])[0]
+    )
+    truth = problem.Y_test[:200]
+    assert found["P@3"] == pytest.approx(100 * precision_at_k(truth, labels, 3), abs=1e-3)
+    assert found["RP@5"] == pytest.approx(100 * r_precision_at_k(truth, labels, 5), abs=1e-3)
+    assert found["test_rows"] == 200
+    assert min(found["train_s"], found["ms_per_query"], found["model_mb"]) > 0
+    monkeypatch.setattr(run_all, "run_peer", None)  # a second run would fail
+    run_all.measure(Options, results)
+    again = type(results)(results.path)
+    assert again.rows == results.rows
+
+
+def test_what_is_not_there_yet_is_reported(run_all, monkeypatch, tmp_path):
+    peer = importlib.import_module("adapters.swnn_ranker").Peer
+    monkeypatch.setattr(peer, "needs", "NoSuchEstimator")
+    found = run_all.run_peer("swnn_ranker", "debtags", Options, tmp_path)
+    assert found["failed"] == "not available: swnn_xp has no NoSuchEstimator"
+
+
+def test_a_missing_data_set_is_reported(run_all, tmp_path):
+    assert (
+        "no-such-set"
+        in run_all.run_peer("swnn_classifier", "no-such-set", Options, tmp_path)["failed"]
+    )
+
+
+def test_only_failures_are_run_again(results):
+    assert not results.settled("bibtex", "omikuji_parabel", 100)
+    results.put(failure(failed="not installed"))
+    assert not results.settled("bibtex", "omikuji_parabel", 100)
+    results.put(failure(failed="not done", limit_s=100))
+    assert results.settled("bibtex", "omikuji_parabel", 100)
+    assert not results.settled("bibtex", "omikuji_parabel", 200)
+    results.put(row())
+    results.put(failure(failed="not installed"))
+    assert "failed" not in results.rows["bibtex", "omikuji_parabel"]
+    assert json.loads(results.path.read_text()) == [row()]
+
+
+def test_the_table_marks_the_best_and_lists_failures(on_path):
+    page = importlib.import_module("page")
+    rows = [row(), row("napkinxc_plt") | {"P@1": 60.0}, failure("napkinxc_br", failed="too slow")]
+    lines = page.table(rows).splitlines()
+    assert "| omikuji 0.5 | 50.00 | **50.00** |" in lines[2]
+    assert lines[2].endswith("| 12.3 | 0.500 | 10,000.0 |")
+    assert "| **60.00** |" in lines[3]
+    assert lines[4:] == ["", "- omikuji failed: too slow"]
+    assert len({line.count("|") for line in lines[:4]}) == 1
+
+
+def test_the_page_shows_the_figures_of_the_file(run_all):
+    """It is written by the command, never by hand."""
+    results = importlib.import_module("results")
+    kept = results.Results(results.FILE).rows.values()
+    text = run_all.PAGE.read_text()
+    rows = run_all.in_order(kept, run_all.SETS, run_all.RANKING)
+    assert run_all.filled(text, rows) == text
+
+
+def test_a_peer_that_would_take_too_long_is_stopped(on_path, monkeypatch):
+    base = importlib.import_module("adapters.base")
+    monkeypatch.setattr(base.resource, "getrlimit", lambda _: (100, 110))
+    base.refuse_beyond_limit(1.0, 10, 1000)
+    with pytest.raises(
+        base.TooSlow, match="about 200 CPU seconds of training, projected from 5 of"
+    ):
+        base.refuse_beyond_limit(1.0, 5, 1000)
+
+
+def test_one_vs_rest_is_that_of_scikit_learn(run_all):
+    """LIBLINEAR itself is optional; what is done with its weights is not."""
+    pytest.importorskip("liblinear", reason="liblinear-official is not installed")
+    from sklearn.svm import LinearSVC
+
+    problem = run_all.Problem.load("debtags")
+    frequent = np.argsort(-problem.Y_train.sum(axis=0))[:5]
+    X, Y, queries = problem.X_train, problem.Y_train[:, frequent].tocsr(), problem.X_test[:50]
+    peer = importlib.import_module("adapters.liblinear_ovr").Peer()
+    peer.prepare(X, Y)
+    peer.build(X, Y, 5)
+    labels, scores = peer.ask_many(peer.ready_many(queries))
+    by_label = np.take_along_axis(scores, np.argsort(labels, axis=1), axis=1)
+    for label in range(5):
+        other = LinearSVC(C=1.0, dual=True).fit(X, Y[:, [label]].toarray().ravel())
+        # LIBLINEAR's own tolerance is 0.1.
+        np.testing.assert_allclose(by_label[:, label], other.decision_function(queries), atol=0.1)
+
+
+def teardown_module():
+    for name in list(sys.modules):
+        if name.split(".")[0] in MODULES:
+            sys.modules.pop(name)
