@@ -94,6 +94,8 @@ class ArrayApiPlacement(DevicePlacement):
     def to_device(self, array: Any) -> Array:
         """Copy an array from the host to the namespace and device."""
         given = np.asarray(array)
+        if not given.flags.writeable and not compat.is_numpy_namespace(self.xp):
+            given = given.copy()  # torch would share the memory, and warn of it
         # Named, for a namespace may take its device's default dtype where none is asked for.
         dtype = getattr(self.xp, given.dtype.name)
         return self.xp.asarray(given, dtype=dtype, device=self.device)
