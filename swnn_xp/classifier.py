@@ -55,7 +55,7 @@ class SWNNClassifier(NeighbourEstimator):
         Number of labels.
     n_samples_fit_ : int
         Number of training rows: appended ones count, removed ones do not.
-    label_counts_ : int64 array (n_labels_,)
+    label_counts_ : int64 array (n_labels,)
         Number of training rows of each label.
     backend_ : str
         Name of the backend in use: what ``"auto"`` has become.

@@ -14,7 +14,8 @@ _DESCRIPTION = """\
 Labels for sparse rows by Sparse Weighted Nearest Neighbours.
 
 A model is the training rows, indexed: there is nothing to train. A new row gets the labels of the
-most similar training rows, and every answer can be explained by them."""
+most similar training rows, and every answer can be explained by them. If you want more precision,
+`swnn fit --learn` learns from the labels as well."""
 
 _EPILOG = """\
 first steps:
@@ -22,6 +23,7 @@ first steps:
   swnn summarize train.txt                 what is in a data file
   swnn tune train.txt -o best.toml         choose the parameters
   swnn fit train.txt -o model              index a data file
+  swnn fit train.txt -o model --learn ranking   learn to rank labels, too
   swnn evaluate model test.txt             how good and how fast it is
   swnn predict model new.txt -o labels.tsv
   swnn explain model new.txt --row 0       why these labels"""
