@@ -1,5 +1,7 @@
 """Label models are the minimum of what the descent says it minimises, whatever the threads."""
 
+import time
+
 import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
@@ -182,9 +184,13 @@ def test_what_stops_training_stops_it_soon(monkeypatch, n_jobs):
     monkeypatch.setattr(descent, "_CHUNK", 1)
     trained = []
     real = descent._train_chunk
-    monkeypatch.setattr(
-        descent, "_train_chunk", lambda *args: (trained.append(args[3]), real(*args))[1]
-    )
+
+    def train_slowly(*args):
+        trained.append(args[3])
+        time.sleep(0.02)  # without it a thread may train all 200 before the first error
+        return real(*args)
+
+    monkeypatch.setattr(descent, "_train_chunk", train_slowly)
     pairs = random_pairs(9)
     many = pairs._replace(indptr=np.linspace(0, pairs.rows.size, 201).astype(np.int64))
 
