@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from swnn_xp import SWNNClassifier
+from swnn_xp import SWNNClassifier, SWNNRanker, load
 from swnn_xp.bulk.lines import FORMATS, LineWriter
 from swnn_xp.bulk.predict_file import PredictJob, predict_file
 from swnn_xp.io import read_xmc, write_xmc
@@ -77,6 +77,34 @@ class Models:
         return len(os.listdir(self.path)) > 2
 
 
+class Rankers:
+    """Save one of two ranked models in turn: the folder holds one of them, whole."""
+
+    def __init__(self, folder: Path, what: str) -> None:
+        self.path, self.reported = folder / what, 0
+        self.rankers = [SWNNRanker(n_neighbors=9).fit(X[:n], Y[:n]) for n in (200, 230)]
+        self.answers = [clf.predict_topk(X) for clf in self.rankers]
+        self.rankers[0].save(self.path)
+
+    def work(self, report) -> None:
+        state = self.reported
+        while True:
+            state += 1
+            self.rankers[state % 2].save(self.path)
+            report(state)
+
+    def check(self) -> None:
+        clf = load(self.path, verify=True)
+        state = (clf.n_samples_fit_ - 200) // 30
+        for mine, its in zip(clf.predict_topk(X), self.answers[state], strict=True):
+            np.testing.assert_array_equal(mine, its)
+        self.reported += state != self.reported % 2  # the one that was about to be reported
+        assert len(os.listdir(self.path)) <= 4, os.listdir(self.path)
+
+    def interrupted(self) -> bool:
+        return len(os.listdir(self.path)) > 2
+
+
 class Predictions:
     """Predict a file: each run resumes after the last block that was reported."""
 
@@ -116,7 +144,9 @@ class Predictions:
         return self.output.with_name("labels.journal").exists()
 
 
-KINDS = {"save": Models, "append": Models, "compact": Models, "predict": Predictions}
+KINDS = {
+    "save": Models, "append": Models, "compact": Models, "rank": Rankers, "predict": Predictions,
+}  # fmt: skip
 
 
 def run_and_kill(task, seconds: float) -> None:

@@ -20,13 +20,16 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from swnn_xp import SWNNClassifier
+from swnn_xp import SWNNClassifier, SWNNRanker, load
 from swnn_xp.store import open_arrays, opening, save_arrays
 
 PAGE = mmap.PAGESIZE
 HOW_OFTEN = [0.08, 0.2, 0.2, 0.16, 0.08, 0.08, 0.04, 0.16]
-ID_ARRAYS = {"index_list_rows", "index_forward_hi", "index_indices", "labels_indices"}
-KINDS = ("numba", "long", "numpy")
+ID_ARRAYS = {
+    "index_list_rows", "index_forward_hi", "index_indices", "labels_indices",
+    "learned_indptr", "learned_features", "learned_tables",
+}  # fmt: skip
+KINDS = ("numba", "ranked", "long", "numpy", "ranked numpy")
 WORDS = [0, 1, -1, 2**15, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, -(2**63), 700, 40]
 
 
@@ -56,6 +59,9 @@ def models(folder):
     for kind, n in (("numba", 700), ("long", 17_000), ("numpy", 700)):
         backend = "numba" if kind == "long" else kind
         clf = SWNNClassifier(n_neighbors=7, backend=backend).fit(X[:n], Y[:n], **names)
+        clf.remove([3, 80]).save(folder / kind)
+    for kind, backend in (("ranked", "numba"), ("ranked numpy", "numpy")):
+        clf = SWNNRanker(n_neighbors=7, backend=backend).fit(X[:700], Y[:700], **names)
         clf.remove([3, 80]).save(folder / kind)
     stored = SWNNClassifier.load(folder / "numba")._model.segments[0].kernel_index.stored
     assert min(stored.frequent_features.size, stored.list_rows.size) > 0
@@ -114,7 +120,7 @@ def used(path, Q, **options):
         lambda clf: clf.remove([0]).compact().predict_topk(Q, 3),
     ]
     try:
-        clf = SWNNClassifier.load(path, **options)
+        clf = load(path, **options)
     except ValueError:
         return -1
     refused = 0
@@ -139,7 +145,7 @@ def main():
             assert used(folder / kind, Q) == 0
         for number in range(seed, seed + count):
             rng = np.random.default_rng(number)
-            kind = KINDS[number % 3]
+            kind = KINDS[number % len(KINDS)]
             model = stored[kind]
             arrays = dict(model.arrays)
             # Ids, which are checked late, are altered more often than pointers.

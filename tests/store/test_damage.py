@@ -30,7 +30,7 @@ def places(size, seed):
     return np.random.default_rng(seed).choice(size, SAMPLE, replace=False).tolist()
 
 
-@pytest.mark.parametrize("kind", ["numba", "numpy"])
+@pytest.mark.parametrize("kind", ["numba", "numpy", "ranked"])
 def test_truncated_and_flipped_files_of_a_model(folder, kind):
     files = [path for path in sorted((folder / kind).rglob("*")) if path.is_file()]
     assert len(files) > 6
@@ -59,7 +59,7 @@ def test_forged_arrays_do_no_harm(tmp_path, checked):
         env["NUMBA_CACHE_DIR"] = str(tmp_path)  # the cache does not know of this variable
     script = Path(__file__).with_name("damage.py")
     run = subprocess.run(
-        [sys.executable, script, "0", "120"], env=env, capture_output=True, text=True, timeout=600
+        [sys.executable, script, "0", "200"], env=env, capture_output=True, text=True, timeout=600
     )
     assert run.returncode == 0, run.stderr[-2000:]
     assert "refused later" in run.stdout
