@@ -194,9 +194,7 @@ def test_forged_records_are_refused(folder, tmp_path, extra):
 )
 def test_forged_numbers_that_arrays_contradict(folder, tmp_path, forged):
     model = open_arrays(folder / "numba")
-    save_arrays(
-        tmp_path, model.arrays, model.meta | {"extra": dict(model.meta["extra"]) | forged}
-    )
+    save_arrays(tmp_path, model.arrays, model.meta | {"extra": dict(model.meta["extra"]) | forged})
     with pytest.raises(ValueError, match="do not fit together"):
         swnn_xp.load(tmp_path).predict_topk(X)
     with pytest.raises(StoreError, match="do not fit together"):
