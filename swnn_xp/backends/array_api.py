@@ -94,6 +94,8 @@ class ArrayApiPlacement(DevicePlacement):
     def to_device(self, array: Any) -> Array:
         """Copy an array from the host to the namespace and device."""
         given = np.asarray(array)
+        if not given.flags.writeable:
+            given = given.copy()  # torch warns of arrays that it could write to but must not
         # Named, for a namespace may take its device's default dtype where none is asked for.
         dtype = getattr(self.xp, given.dtype.name)
         return self.xp.asarray(given, dtype=dtype, device=self.device)

@@ -146,7 +146,8 @@ def _assemble(
 ) -> LabelModels:
     """Put the features of each label in ascending order."""
     kept = np.maximum(sizes, 0)
-    order = np.lexsort((features, np.repeat(np.arange(sizes.size), kept)))
+    keys = np.repeat(np.arange(sizes.size) * squares.size, kept) + features
+    order = np.argsort(keys)
     modelled = (sizes >= 0).astype(np.uint8)
     indptr = pointers_of_sizes(kept)
     return LabelModels(indptr, features[order], weights[order], biases, modelled, squares)

@@ -69,3 +69,4 @@ float_bits = _tools.float_bits
 bits_to_float = _tools.bits_to_float
 half_to_float = _tools.half_to_float
 leading_zeros = _tools.leading_zeros
+prefetch = _tools.prefetch

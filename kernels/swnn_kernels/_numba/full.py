@@ -9,7 +9,13 @@ import numba
 
 from swnn_kernels._numba.caching import cached
 from swnn_kernels._numba.link_only import LinkOnlyCompiler
-from swnn_kernels._numba.scalars import bits_to_float, float_bits, half_to_float, leading_zeros
+from swnn_kernels._numba.scalars import (
+    bits_to_float,
+    float_bits,
+    half_to_float,
+    leading_zeros,
+    prefetch,
+)
 from swnn_kernels._numba.struct_views import struct_view, table
 
 __all__ = [
@@ -21,6 +27,7 @@ __all__ = [
     "inline",
     "kernel",
     "leading_zeros",
+    "prefetch",
     "routine",
     "struct_view",
     "table",

@@ -74,3 +74,8 @@ def leading_zeros(value):  # type: ignore[no-untyped-def]
         value >>= 1
         count -= 1
     return count
+
+
+@inline
+def prefetch(array, index):  # type: ignore[no-untyped-def]
+    """Nothing: numba has no public way to ask for a cache line."""

@@ -190,6 +190,7 @@ def rank_candidates(
 
     Examples
     --------
+    >>> from swnn_kernels.learn.scorer import Ranker
     >>> labels = Labels.prepare(np.array([0, 1, 2]), np.array([0, 1]))
     >>> vote = np.zeros(2 * N_BINS, np.int64)
     >>> ranker = Ranker(np.array([0, 0, 1]), np.array([0], np.int32), np.array([2**14], np.int16),

@@ -12,17 +12,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from swnn_kernels._numba import IS_FULL, inline
+from swnn_kernels._numba import inline, prefetch
 from swnn_kernels.dtypes import Int16, Int32, Int64, Uint8, frozen
-
-if IS_FULL:
-    from swnn_kernels._numba.scalars import prefetch
-else:
-
-    @inline
-    def prefetch(array, index):  # type: ignore[no-untyped-def]
-        """Nothing: plain numba has no prefetching."""
-
 
 _LINE = 64  # bytes of a cache line
 _LINES = 4, 2  # of features and of weights that are asked for: the hardware finds the rest
