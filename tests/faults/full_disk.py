@@ -12,6 +12,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -89,12 +90,21 @@ def predicting_stops_and_resumes(folder: Path) -> int:
     return failures
 
 
+def warm_up() -> None:
+    """Fill numba's cache while there is room: all that is compiled later is read from it."""
+    clf = fitted(100)
+    clf.kneighbors(np.eye(20))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "queries.txt"
+        write_xmc(file, np.eye(20), np.ones((20, 1)))
+        job = PredictJob((file,), LineWriter(FORMATS["jsonl"]), k=2, block_rows=3)
+        predict_file(clf, job, Path(folder) / "labels")
+
+
 def main() -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     folder = Path(sys.argv[1])
-    # numba's cache is written before there is no room.
-    fitted(100).kneighbors(np.eye(20))
-    fitted(100).predict_topk(np.eye(20), k=2)
+    warm_up()
     if len(sys.argv) > 2:
         failures = with_small_files(folder, int(sys.argv[2]))
     else:

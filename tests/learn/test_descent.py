@@ -185,12 +185,12 @@ def test_what_stops_training_stops_it_soon(monkeypatch, n_jobs):
     trained = []
     real = descent._train_chunk
 
-    def slowly(*args):
+    def train_slowly(*args):
         trained.append(args[3])
-        time.sleep(0.05)
+        time.sleep(0.02)  # without it a thread may train all 200 before the first error
         return real(*args)
 
-    monkeypatch.setattr(descent, "_train_chunk", slowly)
+    monkeypatch.setattr(descent, "_train_chunk", train_slowly)
     pairs = random_pairs(9)
     many = pairs._replace(indptr=np.linspace(0, pairs.rows.size, 201).astype(np.int64))
 
