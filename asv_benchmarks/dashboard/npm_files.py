@@ -1,16 +1,19 @@
-"""The dashboard's scripts and styles from npm's registry, checked and kept for the next run."""
+"""The dashboard's scripts and styles, packed by npm, checked and kept for the next run."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import io
+import subprocess
 import tarfile
-import urllib.request
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-REGISTRY = "https://registry.npmjs.org"
+
+class DownloadError(OSError):
+    """A package can't be had here: no npm, or no registry within reach."""
 
 
 class Package(NamedTuple):
@@ -23,8 +26,8 @@ class Package(NamedTuple):
     """Path in the package by our file name."""
 
     @property
-    def url(self) -> str:
-        return f"{REGISTRY}/{self.name}/-/{self.name}-{self.version}.tgz"
+    def spec(self) -> str:
+        return f"{self.name}@{self.version}"
 
 
 PACKAGES = (
@@ -69,15 +72,29 @@ def fetch(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for package in PACKAGES:
         if not all((folder / name).exists() for name in package.files):
-            with urllib.request.urlopen(package.url, timeout=60) as response:
-                unpack(package, response.read(), folder)
+            unpack(package, download(package), folder)
+
+
+def download(package: Package) -> bytes:
+    """Let npm, set up as on this machine, download a package."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["npm", "pack", "--silent", "--pack-destination", folder, package.spec]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise DownloadError(f"npm can't pack {package.spec}: {error}") from error
+        archives = list(Path(folder).glob("*.tgz"))
+        if done.returncode or len(archives) != 1:
+            why = (done.stderr.strip().splitlines() or ["no archive"])[-1]
+            raise DownloadError(f"npm can't pack {package.spec}: {why}")
+        return archives[0].read_bytes()
 
 
 def unpack(package: Package, archive: bytes, folder: Path) -> None:
     """Check a downloaded package and write its files."""
     found = base64.b64encode(hashlib.sha512(archive).digest()).decode()
     if found != package.sha512:
-        raise ValueError(f"{package.url}: its checksum is not the recorded one")
+        raise ValueError(f"{package.spec}: its checksum is not the recorded one")
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         for name, path in package.files.items():
             member = tar.extractfile(f"package/{path}")

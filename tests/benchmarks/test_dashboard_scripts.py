@@ -48,7 +48,7 @@ def test_what_is_there_is_not_downloaded(dashboard, tmp_path, monkeypatch):
     for package in npm_files.PACKAGES:
         for name in package.files:
             (tmp_path / name).write_text("known")
-    monkeypatch.setattr(npm_files.urllib.request, "urlopen", None)
+    monkeypatch.setattr(npm_files, "download", None)
     npm_files.fetch(tmp_path)
 
 
