@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
 from swnn_xp._checks import check_count
 from swnn_xp._estimator import NotFittedError
 from swnn_xp._neighbour_estimator import NeighbourEstimator
 from swnn_xp.metrics import precision_at_k
-from swnn_xp.model.explain import Explanation, explain_label
+from swnn_xp.model.explain import Explanation, explain_label, one_row
 from swnn_xp.model.names import label_id
 from swnn_xp.results import Ranking
 from swnn_xp.rows.input_kind import host_matrix
@@ -146,12 +143,8 @@ class SWNNClassifier(NeighbourEstimator):
             Label id, or its name if names were given to `fit`.
         """
         model = self._current_model()
-        row = host_matrix(x)
-        row = row if sp.issparse(row) else np.atleast_2d(np.asarray(row))
-        if row.shape[0] != 1:
-            raise ValueError(f"explain takes one row, got {row.shape[0]}")
         wanted = label_id(label, model.names.get("label_names"), model.labels.n_labels)
-        return explain_label(model, row, wanted, self._settings(), self._options())
+        return explain_label(model, one_row(x), wanted, self._settings(), self._options())
 
     def _vote_matrix(
         self,

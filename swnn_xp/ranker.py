@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from array_api_compat import array_namespace, device
 
 from swnn_xp._checks import check_count, check_exponent, check_flag, check_positive, check_seed
@@ -22,6 +21,7 @@ from swnn_xp.learn.records import Learned
 from swnn_xp.learn.settings import Auto, TrainingSettings
 from swnn_xp.learn.train import train
 from swnn_xp.metrics import precision_at_k
+from swnn_xp.model.explain import one_row
 from swnn_xp.model.files import Extra, SavedModel
 from swnn_xp.model.model import Model
 from swnn_xp.model.names import label_id
@@ -215,12 +215,8 @@ class SWNNRanker(NeighbourEstimator):
             Label id, or its name if names were given to `fit`.
         """
         model = self._current_model()
-        row = host_matrix(x)
-        row = row if sp.issparse(row) else np.atleast_2d(np.asarray(row))
-        if row.shape[0] != 1:
-            raise ValueError(f"explain takes one row, got {row.shape[0]}")
         wanted = label_id(label, model.names.get("label_names"), model.labels.n_labels)
-        return explain_ranking(model, row, wanted, self._settings(), self._options())
+        return explain_ranking(model, one_row(x), wanted, self._settings(), self._options())
 
     def session(self, *, budget: int | None = None) -> RankingSession:
         """Open a session for real-time answers; see `SWNNClassifier.session`."""

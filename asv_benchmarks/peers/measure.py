@@ -73,7 +73,7 @@ def timed_single(peer, queries):
 
 
 def limit_cpu(seconds):
-    """Let the process end with SIGXCPU after so many CPU seconds."""
+    """Let the process end with SIGXCPU after this many CPU seconds."""
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 10))
 
 

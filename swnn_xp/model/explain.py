@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from swnn_xp.backends import Options, Settings
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.fixed_point import DOT_SCALE, WEIGHT_SCALE
-from swnn_xp.rows.input_kind import host_rows
+from swnn_xp.rows.input_kind import host_matrix, host_rows
 from swnn_xp.rows.records import LabelRows, QuantisedRows
 from swnn_xp.vote.votes import vote_weights
 
@@ -69,6 +70,21 @@ class Explanation:
                 f"{voter.overlap} shared: {words}"
             )
         return lines
+
+
+def one_row(x: Any) -> Any:
+    """Turn what a user calls one row into a matrix (1, n_features) on the host.
+
+    Examples
+    --------
+    >>> one_row([0, 2]).shape
+    (1, 2)
+    """
+    row = host_matrix(x)
+    row = row if sp.issparse(row) else np.atleast_2d(np.asarray(row))
+    if row.shape[0] != 1:
+        raise ValueError(f"explain takes one row, got {row.shape[0]}")
+    return row
 
 
 def explain_label(

@@ -109,7 +109,7 @@ def test_a_row_longer_than_one_by_rounding():
     So its dot exceeds its listed part plus the norm of the query's frequent part, by more than the
     margin of what is left: a bound that took a row's norm for 1 would leave out the best row.
     """
-    n_frequent, n_listed = 2037, 500  # with so many, values are half a step too large
+    n_frequent, n_listed = 2037, 500  # with this many, values are half a step too large
     query = np.repeat([0.0005, 1.0], [n_frequent, n_listed])
     rows = np.zeros((300, query.size))  # so many: the lists are tried first
     rows[2:152, :n_frequent] = 1.0
