@@ -15,7 +15,7 @@ from swnn_kernels.learn.scorer import Ranker
 from swnn_xp.backends import Options, Settings
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.vote_score import knots
-from swnn_xp.model.explain import Explanation, SharedFeature, Voter, explain_label
+from swnn_xp.model.explain import Explanation, SharedFeature, Voter, explain_votes, find_voters
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.input_kind import host_rows
@@ -58,9 +58,10 @@ def explain_ranking(
     """Explain one label of one row, which is a matrix on the host."""
     learned: Learned = model.learned
     ranker = learned.checked_ranker
-    base = explain_label(model, row, label, settings, options)
+    query, found = find_voters(model, row, settings, options)
+    base = explain_votes(model, query, found, label, settings.alpha)
     has_model = label < ranker.modelled.size and bool(ranker.modelled[label])
-    vote = _vote_score(model, row, base, settings, options, has_model)
+    vote = _vote_score(model, found, base, settings.alpha, has_model)
     features, contributions, bias = _linear_parts(model, row, label, ranker, has_model)
     linear = int(contributions.sum()) + bias
     names = model.names.get("feature_names")
@@ -98,19 +99,11 @@ def probability(scores: Any) -> Any:
 
 
 def _vote_score(
-    model: Model,
-    row: Any,
-    base: Explanation,
-    settings: Settings,
-    options: Options,
-    has_model: bool,
+    model: Model, found: Neighbours, base: Explanation, alpha: float, has_model: bool
 ) -> int:
     """Integer vote score of the label: one table entry for each cut."""
     learned: Learned = model.learned
-    queries = model.queries(row)
-    found = model.search(queries, model.n_voters(settings.n_neighbors), settings.beta, options)
-    found = Neighbours(*model.placement.as_input_kind(row, *found))
-    weights = vote_weights(found, settings.alpha)[0]
+    weights = vote_weights(found, alpha)[0]
     voters = {voter.row for voter in base.voters}
     voted = np.asarray([i >= 0 and model.id_of(int(i)) in voters for i in found.ids[0]])
     total, n_cuts = 0, len(learned.selection.cuts)

@@ -91,12 +91,25 @@ def explain_label(
     model: Model, row: Any, label: int, settings: Settings, options: Options
 ) -> Explanation:
     """Explain one label of one row, which is a matrix on the host."""
+    query, found = find_voters(model, row, settings, options)
+    return explain_votes(model, query, found, label, settings.alpha)
+
+
+def find_voters(
+    model: Model, row: Any, settings: Settings, options: Options
+) -> tuple[QuantisedRows, Neighbours]:
+    """Quantise one row and find its neighbours by position, both on the host."""
     queries = model.queries(row)
     voters = model.n_voters(settings.n_neighbors)
     found = model.search(queries, voters, settings.beta, options)
-    found = Neighbours(*model.placement.as_input_kind(row, *found))
-    query = host_rows(queries)
-    weights = vote_weights(found, settings.alpha)[0]
+    return host_rows(queries), Neighbours(*model.placement.as_input_kind(row, *found))
+
+
+def explain_votes(
+    model: Model, query: QuantisedRows, found: Neighbours, label: int, alpha: float
+) -> Explanation:
+    """Explain one label by the votes of neighbours that were found before."""
+    weights = vote_weights(found, alpha)[0]
     ids, sims = found.ids[0], found.sims[0]
     voted = np.asarray(
         [i >= 0 and _has_label(model.checked_labels, int(i), label) for i in ids], dtype=bool
