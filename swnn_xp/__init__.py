@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from swnn_xp.learned_weights import LearnedWeights
     from swnn_xp.loading import load
     from swnn_xp.ranker import SWNNRanker
-    from swnn_xp.results import Neighbours, Ranking
+    from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
 
 __all__ = [
     "LearnedWeights",
     "Neighbours",
+    "RankedProbabilities",
     "Ranking",
     "SWNNClassifier",
     "SWNNRanker",
@@ -39,6 +40,7 @@ _HOMES = {
     "SWNNRanker": "swnn_xp.ranker",
     "load": "swnn_xp.loading",
     "Neighbours": "swnn_xp.results",
+    "RankedProbabilities": "swnn_xp.results",
     "Ranking": "swnn_xp.results",
     "SWNNClassifier": "swnn_xp.classifier",
     "read_names": "swnn_xp.io",

@@ -11,9 +11,9 @@ from swnn_xp._neighbour_estimator import NeighbourEstimator
 from swnn_xp.metrics import precision_at_k
 from swnn_xp.model.explain import Explanation, explain_label, one_row
 from swnn_xp.model.names import label_id
-from swnn_xp.results import Ranking
+from swnn_xp.results import RankedProbabilities, Ranking
 from swnn_xp.rows.input_kind import host_matrix
-from swnn_xp.vote.votes import Votes, above_half, ones, scores, shares
+from swnn_xp.vote.votes import Votes, above_half, ones, ranked_shares, scores, shares
 
 __all__ = ["GIGABYTE", "NotFittedError", "SWNNClassifier"]
 
@@ -111,6 +111,23 @@ class SWNNClassifier(NeighbourEstimator):
         check_count(k, "k")
         best = model.rank(model.queries(X), self._settings(), int(k), self._options())
         return Ranking(*model.placement.as_input_kind(X, *best))
+
+    def topk_probabilities(self, X: Any, k: int = 5) -> RankedProbabilities:
+        """Rank the labels of each row, with the probability that each is right.
+
+        Returns
+        -------
+        RankedProbabilities
+            ``labels``, ``scores`` and ``probabilities``, each (n_queries, k); labels and scores
+            are those of `predict_topk`, probabilities those of `predict_proba`.
+        """
+        model, settings, options = self._current_model(), self._settings(), self._options()
+        check_count(k, "k")
+        voters = model.n_voters(settings.n_neighbors)
+        found = model.search(model.queries(X), voters, settings.beta, options)
+        best = model.rank_found(found, settings.alpha, int(k), options)
+        likely = ranked_shares(best, found, settings.alpha)
+        return RankedProbabilities(*model.placement.as_input_kind(X, *best, likely))
 
     def decision_function(self, X: Any) -> Any:
         """Scores of all labels that got a vote, as a sparse matrix (n_queries, n_labels).

@@ -13,9 +13,10 @@ from swnn_xp._checks import check_count, check_exponent, check_flag, check_posit
 from swnn_xp._neighbour_estimator import NeighbourEstimator, all_names, check_training_rows
 from swnn_xp._progress import StageProgress
 from swnn_xp.backends import Settings, resolve
-from swnn_xp.learn.explain import RankedExplanation, explain_ranking, probability
+from swnn_xp.learn.explain import RankedExplanation, explain_ranking
 from swnn_xp.learn.files import learned_from, stored_learned
 from swnn_xp.learn.prepare import Machine, prepare
+from swnn_xp.learn.probability import probability, with_probabilities
 from swnn_xp.learn.ranking import rank_found
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.settings import Auto, TrainingSettings
@@ -25,7 +26,7 @@ from swnn_xp.model.explain import one_row
 from swnn_xp.model.files import Extra, SavedModel
 from swnn_xp.model.model import Model
 from swnn_xp.model.names import label_id
-from swnn_xp.results import Ranking
+from swnn_xp.results import RankedProbabilities, Ranking
 from swnn_xp.rows.canonical import canonical_rows, label_rows
 from swnn_xp.rows.input_kind import host_matrix
 
@@ -183,6 +184,20 @@ class SWNNRanker(NeighbourEstimator):
         model = self._current_model()
         check_count(k, "k")
         return Ranking(*model.placement.as_input_kind(X, *self._ranked(model, X, int(k))))
+
+    def topk_probabilities(self, X: Any, k: int = 5) -> RankedProbabilities:
+        """Rank the labels of each row, with the probability that each is right.
+
+        Returns
+        -------
+        RankedProbabilities
+            ``labels``, ``scores`` and ``probabilities``, each (n_queries, k); labels and scores
+            are those of `predict_topk`, probabilities those of `predict_proba`.
+        """
+        model = self._current_model()
+        check_count(k, "k")
+        best = with_probabilities(self._ranked(model, X, int(k)))
+        return RankedProbabilities(*model.placement.as_input_kind(X, *best))
 
     def decision_function(self, X: Any) -> Any:
         """Scores of all candidates, made positive, as a sparse matrix (n_queries, n_labels).

@@ -1,4 +1,4 @@
-"""What a query returns: named tuples of two arrays, with one row for each query."""
+"""What a query returns: named tuples of arrays, with one row for each query."""
 
 from __future__ import annotations
 
@@ -54,3 +54,31 @@ class Ranking(NamedTuple):
 
     labels: Any
     scores: Any
+
+
+class RankedProbabilities(NamedTuple):
+    """The best labels of each query, best first, and how likely each is right.
+
+    ``topk_probabilities`` returns it: the labels and scores of `Ranking`, and a probability for
+    each. Slots without a label hold label -1, score 0 and probability 0.
+
+    Attributes
+    ----------
+    labels : int64 array (n_queries, k)
+        Label ids. For a single query of a session the shape is (k,).
+    scores : float64 array of the same shape
+        What the labels are ranked by.
+    probabilities : float64 array of the same shape
+        From 0 to 1; they never rise along a row.
+
+    Examples
+    --------
+    >>> from swnn_xp import SWNNClassifier
+    >>> clf = SWNNClassifier(n_neighbors=2).fit([[1, 1], [0, 1]], [[1, 0], [0, 1]])
+    >>> clf.topk_probabilities([[3, 0]], k=1).probabilities.tolist()
+    [[1.0]]
+    """
+
+    labels: Any
+    scores: Any
+    probabilities: Any

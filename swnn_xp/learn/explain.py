@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from swnn_kernels.learn.bins import N_BINS, SHARE_SHIFT
 from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.learn.scorer import Ranker
 from swnn_xp.backends import Options, Settings
+from swnn_xp.learn.probability import probability
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.vote_score import knots
 from swnn_xp.model.explain import Explanation, SharedFeature, Voter, explain_votes, find_voters
@@ -80,22 +80,6 @@ def explain_ranking(
         ),
         voters=base.voters,
     )
-
-
-def probability(scores: Any) -> Any:
-    """Probability that a label of this score is right.
-
-    The minimum of the expected squared hinge is at ``score = 2 * probability - 1``.
-
-    Examples
-    --------
-    >>> probability(np.asarray([-1.5, 0.0, 0.5])).tolist()
-    [0.0, 0.5, 0.75]
-    """
-    xp = array_namespace(scores)
-    half = (scores + 1.0) * 0.5
-    half = xp.where(half > 0, half, xp.zeros_like(half))
-    return xp.where(half < 1, half, xp.ones_like(half))
 
 
 def _vote_score(

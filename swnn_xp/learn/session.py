@@ -8,9 +8,10 @@ from swnn_kernels.learn.rank import CandidateRanker
 from swnn_kernels.vote.labels import Labels
 from swnn_xp._checks import check_count
 from swnn_xp.backends.numba_ import KernelLabels
+from swnn_xp.learn.probability import with_probabilities
 from swnn_xp.model.model import Model
 from swnn_xp.model.session import Session
-from swnn_xp.results import Ranking
+from swnn_xp.results import RankedProbabilities, Ranking
 
 
 class RankingSession(Session):
@@ -22,6 +23,10 @@ class RankingSession(Session):
         self._follow()
         found = self._positions_one(indices, values)
         return Ranking(*self._ranker.rank_one(indices, values, tuple(found), k))
+
+    def topk_probabilities_one(self, indices: Any, values: Any, k: int = 5) -> RankedProbabilities:
+        """Rank labels for one row, with the probability that each is right."""
+        return with_probabilities(self.predict_one(indices, values, k))
 
     def _open(self, model: Model) -> None:
         placed = model.placed_labels

@@ -11,12 +11,12 @@ from swnn_kernels import Labels
 from swnn_kernels import Session as KernelSession
 from swnn_kernels import Settings as KernelSettings
 from swnn_xp._checks import check_count
-from swnn_xp.backends import Settings
+from swnn_xp.backends import Options, Settings
 from swnn_xp.backends.numba_ import NumbaIndex
 from swnn_xp.model.model import Model
-from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
 from swnn_xp.search.top_rows import merge, padded, shifted
-from swnn_xp.vote.votes import rank, vote
+from swnn_xp.vote.votes import rank, ranked_shares, vote
 
 
 class Session:
@@ -81,6 +81,20 @@ class Session:
         found = self._merged(indices, values)
         best = rank(vote(found, self._model.checked_labels, self._settings.alpha), k)
         return Ranking(best.labels[0], best.scores[0])
+
+    def topk_probabilities_one(self, indices: Any, values: Any, k: int = 5) -> RankedProbabilities:
+        """Rank labels for one row, with the probability that each is right.
+
+        Arguments are those of `predict_one`; ``labels``, ``scores`` and ``probabilities`` have
+        shape (k,).
+        """
+        check_count(k, "k")
+        self._follow()
+        ids, sims = self._positions_one(indices, values)
+        found, alpha = Neighbours(ids[None, :], sims[None, :]), self._settings.alpha
+        best = self._model.rank_found(found, alpha, int(k), Options())
+        likely = ranked_shares(best, found, alpha)
+        return RankedProbabilities(best.labels[0], best.scores[0], likely[0])
 
     def kneighbors_one(self, indices: Any, values: Any) -> Neighbours:
         """Find the neighbours of one row: ``ids`` and ``sims`` of shape (n_neighbors,)."""

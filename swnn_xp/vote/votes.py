@@ -98,6 +98,22 @@ def shares(votes: Votes) -> Array:
     return xp.astype(votes.scores, xp.float64) / xp.astype(totals, xp.float64)
 
 
+def ranked_shares(ranking: Ranking, neighbours: Neighbours, alpha: float) -> Array:
+    """Share of the neighbours' weight that each ranked label got: the same bits as `shares`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = Neighbours(np.asarray([[0, 1]]), np.asarray([[0.5, 0.25]]))
+    >>> best = Ranking(np.asarray([[4, -1]]), np.asarray([[0.5, 0.0]]))
+    >>> ranked_shares(best, found, alpha=1.0).round(3).tolist()
+    [[0.667, 0.0]]
+    """
+    xp = array_namespace(ranking.scores)
+    totals = xp.astype(xp.sum(vote_weights(neighbours, alpha), axis=1), xp.float64)[:, None]
+    return (ranking.scores * WEIGHT_SCALE) / xp.where(totals > 0, totals, xp.ones_like(totals))
+
+
 def ones(votes: Votes) -> Array:
     """A 1 for each vote: whether a label was voted for, not by how much."""
     xp = array_namespace(votes.labels)

@@ -103,6 +103,10 @@ class Native:
         X = self.bring(X)
         return self.checked(X, super().predict_topk(X, k))
 
+    def topk_probabilities(self, X: Any, k: int = 5) -> Any:
+        X = self.bring(X)
+        return self.checked(X, super().topk_probabilities(X, k))
+
     def decision_function(self, X: Any) -> Any:
         X = self.bring(X)
         return self.checked_matrix(X, super().decision_function(X))
