@@ -23,13 +23,13 @@ from swnn_xp._checks import (
     check_threads,
     check_width,
 )
-from swnn_xp._estimator import Estimator, NotFittedError
+from swnn_xp._fitted_estimator import FittedEstimator
 from swnn_xp.backends import Options, Placement, Settings, get_backend, resolve
 from swnn_xp.model.changes import append, compact, moved, new_model, remove
 from swnn_xp.model.files import Extra, SavedModel, open_model, save_model
 from swnn_xp.model.model import Model
 from swnn_xp.model.names import known_names, label_id, more_row_names
-from swnn_xp.results import Neighbours
+from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.canonical import label_rows
 from swnn_xp.rows.input_kind import host_matrix
 from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _swapping = threading.Lock()
 
 
-class NeighbourEstimator(Estimator):
+class NeighbourEstimator(FittedEstimator):
     """Fit, change, search and save training rows."""
 
     saved_as: ClassVar[str]
@@ -55,7 +55,6 @@ class NeighbourEstimator(Estimator):
     memory_budget: int
     n_jobs: int
     device: Any
-    _model: Model
 
     def fit(
         self,
@@ -169,6 +168,28 @@ class NeighbourEstimator(Estimator):
         found = model.search(model.queries(X), int(wanted), float(self.beta), self._options())
         return Neighbours(*model.placement.as_input_kind(X, *model.with_ids(found)))
 
+    def predict_topk(self, X: Any, k: int = 5) -> Ranking:
+        """Rank the labels of each row."""
+        raise NotImplementedError
+
+    def predict_names(self, X: Any, k: int = 5) -> list[list[str]]:
+        """Name the best labels of each row, the best first.
+
+        A row has fewer than k names where fewer labels got a vote.
+
+        Examples
+        --------
+        >>> from swnn_xp import SWNNClassifier
+        >>> clf = SWNNClassifier().fit([[1, 0], [0, 1]], [[1, 0], [0, 1]], label_names=["a", "b"])
+        >>> clf.predict_names([[2, 0], [0, 0]], k=2)
+        [['a'], []]
+        """
+        names = self.label_names_
+        if names is None:
+            raise ValueError("the model has no label names: give label_names to fit")
+        best = host_matrix(self.predict_topk(X, k).labels)
+        return [[names[label] for label in row if label >= 0] for row in best.tolist()]
+
     def session(self, *, budget: int | None = None) -> Session:
         """Open a session for real-time answers, one row at a time, on one thread each.
 
@@ -230,51 +251,6 @@ class NeighbourEstimator(Estimator):
             saved.check(loaded._model)
         return loaded
 
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features of the training rows."""
-        return self._fitted_model().n_features
-
-    @property
-    def n_labels_(self) -> int:
-        """Number of labels."""
-        return self._fitted_model().labels.n_labels
-
-    @property
-    def n_samples_fit_(self) -> int:
-        """Number of training rows: appended ones count, removed ones do not."""
-        return self._fitted_model().n_rows
-
-    @property
-    def backend_(self) -> str:
-        """Name of the backend that the model is on: what ``"auto"`` has become."""
-        return self._fitted_model().backend
-
-    @property
-    def label_counts_(self) -> NDArray[np.int64]:
-        """Number of training rows of each label, removed ones not counted."""
-        return self._fitted_model().label_counts.copy()
-
-    @property
-    def feature_weights_(self) -> NDArray[np.float64] | None:
-        """Factors of the features, learned or given to `fit`; None without them."""
-        return self._fitted_model().feature_weights
-
-    @property
-    def feature_names_(self) -> list[str] | None:
-        """Names of the features, if given to `fit`."""
-        return self._fitted_model().names.get("feature_names")
-
-    @property
-    def label_names_(self) -> list[str] | None:
-        """Names of the labels, if given."""
-        return self._fitted_model().names.get("label_names")
-
-    @property
-    def row_names_(self) -> list[str] | None:
-        """Names of the training rows by id, if given."""
-        return self._fitted_model().names.get("row_names")
-
     @classmethod
     def _of_rows(cls, rows: QuantisedRows, labels: LabelRows, **params: Any) -> Self:
         """Estimator over rows on the host that are canonical already."""
@@ -316,12 +292,6 @@ class NeighbourEstimator(Estimator):
         check_threads(self.n_jobs)
         if self.backend != "auto":
             get_backend(self.backend)
-
-    def _fitted_model(self) -> Model:
-        if not self.__sklearn_is_fitted__():
-            name = type(self).__name__
-            raise NotFittedError(f"this {name} is not fitted yet; call fit(X, Y) first")
-        return self._model
 
     def _current_model(self) -> Model:
         """Return the model where the parameters want it; every query starts here.

@@ -41,8 +41,8 @@ def run(args: argparse.Namespace) -> None:
     words = ", ".join(data.feature_names[j] for j in x.indices[:12])
     print(f"\nOne test package, with the words {words}:")
     labels, scores = clf.predict_topk(x, k=5)
-    for label, score in zip(labels[0].tolist(), scores[0].tolist(), strict=True):
-        truth = "right" if data.Y_test[row, label] else "not among its tags"
-        print(f"  {score:7.3f}  {data.label_names[label]}  ({truth})")
+    for name, score in zip(clf.predict_names(x, k=5)[0], scores[0].tolist(), strict=False):
+        truth = "right" if data.Y_test[row, clf.label_id(name)] else "not among its tags"
+        print(f"  {score:7.3f}  {name}  ({truth})")
     print("\nWhy the first one:")
     print("\n".join(str(clf.explain(x, int(labels[0, 0]))).splitlines()[:6]))

@@ -73,7 +73,7 @@ def predict_on_cluster(
     *,
     cluster: str | Client = "local",
     k: int = 5,
-    options: OutputOptions = OutputOptions(),  # noqa: B008 - frozen
+    options: OutputOptions = OutputOptions(),
     progress: Callable[[int, int], None] | None = None,
     **params: Any,
 ) -> PredictedParts:

@@ -21,6 +21,7 @@ LAYERS = (
     {"io", "store", "metrics", "summary"},
     {"model"},
     {"learn"},
+    {"_fitted_estimator"},
     {"_neighbour_estimator"},  # what the estimators share
     {"classifier", "ranker", "learned_weights"},
     {"loading"},

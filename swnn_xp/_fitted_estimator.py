@@ -1,0 +1,66 @@
+"""What a fitted estimator over nearest neighbours tells about its training rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swnn_xp._estimator import Estimator, NotFittedError
+from swnn_xp.model.model import Model
+
+
+class FittedEstimator(Estimator):
+    """Counts, names and weights of a fitted model; NotFittedError before `fit`."""
+
+    _model: Model
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features of the training rows."""
+        return self._fitted_model().n_features
+
+    @property
+    def n_labels_(self) -> int:
+        """Number of labels."""
+        return self._fitted_model().labels.n_labels
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """Number of training rows: appended ones count, removed ones do not."""
+        return self._fitted_model().n_rows
+
+    @property
+    def backend_(self) -> str:
+        """Name of the backend that the model is on: what ``"auto"`` has become."""
+        return self._fitted_model().backend
+
+    @property
+    def label_counts_(self) -> NDArray[np.int64]:
+        """Number of training rows of each label, removed ones not counted."""
+        return self._fitted_model().label_counts.copy()
+
+    @property
+    def feature_weights_(self) -> NDArray[np.float64] | None:
+        """Factors of the features, learned or given to `fit`; None without them."""
+        return self._fitted_model().feature_weights
+
+    @property
+    def feature_names_(self) -> list[str] | None:
+        """Names of the features, if given to `fit`."""
+        return self._fitted_model().names.get("feature_names")
+
+    @property
+    def label_names_(self) -> list[str] | None:
+        """Names of the labels, if given."""
+        return self._fitted_model().names.get("label_names")
+
+    @property
+    def row_names_(self) -> list[str] | None:
+        """Names of the training rows by id, if given."""
+        return self._fitted_model().names.get("row_names")
+
+    def _fitted_model(self) -> Model:
+        if not self.__sklearn_is_fitted__():
+            name = type(self).__name__
+            raise NotFittedError(f"this {name} is not fitted yet; call fit(X, Y) first")
+        return self._model
