@@ -62,6 +62,11 @@ def load(
     return estimator.load(path, mmap=mmap, verify=verify, **params)
 
 
+def holds_ranker(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder holds a `SWNNRanker`, told from its manifest alone."""
+    return saved_estimator(path) == "swnn-ranker"
+
+
 def is_ranked(model: AnyModel) -> TypeGuard[SWNNRanker]:
     """Whether a model is a `SWNNRanker`."""
     return model.saved_as == "swnn-ranker"

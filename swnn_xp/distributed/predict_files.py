@@ -149,14 +149,15 @@ class _Job(NamedTuple):
 
     def classifier(self, client: Client) -> ShardedClassifier:
         model = self.model
+        widths = model.n_features, model.n_labels
         return ShardedClassifier(
-            client, model.recipes, model.n_features, model.n_labels, **model.params
+            client, model.recipes, *widths, ranker=model.ranker, **model.params
         )
 
     def identity(self) -> dict[str, Any]:
         """What determines the content of the parts."""
         return {
-            "model": [recipe.manifest for recipe in self.model.recipes],
+            "model": self.model.manifests(),
             "params": shard_folder.answer_params(self.model.params),
             "files": [file_identity(file) for file in self.files],
             "k": self.k,

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from swnn_xp.bulk.model_digest import model_digest
-from swnn_xp.classifier import SWNNClassifier
-from swnn_xp.distributed.shards import Shard, ShardError, StoredRecipe
+from swnn_xp.distributed.shards import Shard, ShardError, StoredRecipe, machine_params
 from swnn_xp.io.atomic import is_leftover
 from swnn_xp.io.streams import open_output
+from swnn_xp.loading import is_ranked, load
 
 FILE = "shards.json"
 _KIND = "swnn-shards"
+_RANKER = "ranker"
 _ANSWER_PARAMS = ("n_neighbors", "alpha", "beta")
 
 
@@ -27,11 +28,22 @@ class ShardFolder(NamedTuple):
     n_labels: int
     params: dict[str, Any]
     label_names: list[str] | None
+    ranker: StoredRecipe | None = None
+    """What ranks the labels of neighbours that the shards have found."""
+
+    def manifests(self) -> list[str]:
+        """Identify the shards and the ranker."""
+        return [one.manifest for one in (*self.recipes, self.ranker) if one is not None]
 
 
 def shard_path(path: str | os.PathLike[str], i: int) -> str:
     """Folder of one shard."""
     return str(Path(path).absolute() / f"shard-{i:05d}")
+
+
+def ranker_path(path: str | os.PathLike[str]) -> str:
+    """Folder of the ranker."""
+    return str(Path(path).absolute() / _RANKER)
 
 
 def begin(path: str | os.PathLike[str]) -> None:
@@ -79,23 +91,40 @@ def read(path: str | os.PathLike[str], **params: Any) -> ShardFolder:
         record = json.loads((folder / FILE).read_bytes())
         if record["kind"] != _KIND:
             raise ValueError(f"is a {record['kind']!r}")
-        recipes = [
-            StoredRecipe(
-                str(folder / shard["path"]), shard["manifest"], shard["n_rows"], shard["first"]
-            )
-            for shard in record["shards"]
-        ]
+        recipes = [_recipe(folder, shard) for shard in record["shards"]]
+        ranker = _recipe(folder, record["ranker"]) if record.get("ranker") else None
         widths = int(record["n_features"]), int(record["n_labels"])
-        return ShardFolder(recipes, *widths, record["params"] | params, record["label_names"])
+        saved, names = record["params"], record["label_names"]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{folder / FILE}: is not a list of shards: {error}") from error
+    if ranker is not None:
+        _check_trained(saved, params)
+    return ShardFolder(recipes, *widths, saved | params, names, ranker)
+
+
+def _recipe(folder: Path, saved: dict[str, Any]) -> StoredRecipe:
+    path = str(folder / saved["path"])
+    return StoredRecipe(path, saved["manifest"], saved["n_rows"], saved["first"])
 
 
 def _single(folder: Path, params: dict[str, Any]) -> ShardFolder:
-    clf = SWNNClassifier.load(folder)
+    clf = load(folder)
     recipe = StoredRecipe(str(folder), model_digest(folder), clf.n_samples_fit_)
-    params = answer_params(clf.get_params()) | params
-    return ShardFolder([recipe], clf.n_features_in_, clf.n_labels_, params, clf.label_names_)
+    saved = clf._settings()._asdict()
+    if is_ranked(clf):
+        _check_trained(saved, params)
+    return ShardFolder(
+        [recipe], clf.n_features_in_, clf.n_labels_, saved | params, clf.label_names_
+    )
+
+
+def _check_trained(trained: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse parameters that a ranker was not trained with."""
+    for name in wanted.keys() - machine_params(wanted).keys():
+        if wanted[name] != trained.get(name):
+            raise ValueError(
+                f"{name}={wanted[name]!r}, but the ranker was trained with {trained.get(name)!r}"
+            )
 
 
 def answer_params(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,4 +140,4 @@ def answer_params(params: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_known(name: str) -> bool:
     is_shard = name.startswith("shard-") and name[6:].isdecimal()
-    return name == FILE or is_shard or is_leftover(name, FILE)
+    return name in (FILE, _RANKER) or is_shard or is_leftover(name, FILE)

@@ -17,14 +17,17 @@ from swnn_xp._checks import check_count, check_names, check_width
 from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.distributed import shard_folder
 from swnn_xp.distributed.file_slices import as_paths, even_bounds, read_shape, slice_file
+from swnn_xp.distributed.fitted import fitted_parts
 from swnn_xp.distributed.shards import FileRecipe, MatrixRecipe, Recipe, make_shard
 from swnn_xp.distributed.tasks import (
     labels_of_winners,
     rank_by_shard,
+    rank_of_winners,
     same,
     search_shard,
     vote_of_winners,
 )
+from swnn_xp.loading import AnyModel
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.canonical import canonical_rows, label_rows, to_csr
 from swnn_xp.search.top_rows import merge, padded
@@ -36,9 +39,9 @@ BLOCK = 1024
 class ShardedClassifier:
     """Training rows spread over the workers of a Dask cluster; answers like `SWNNClassifier`.
 
-    Made by `from_matrices`, `from_files` or `load`. When the worker that holds a shard dies,
-    another makes the shard again from its recipe. The answers equal those of one classifier over
-    all rows to the last bit, ties included.
+    Made by `from_matrices`, `from_files`, `from_fitted` or `load`. When the worker that holds a
+    shard dies, another makes the shard again from its recipe. The answers equal those of one
+    estimator over all rows to the last bit, ties included.
 
     Parameters
     ----------
@@ -47,6 +50,9 @@ class ShardedClassifier:
         How to make each shard, in the order of their rows.
     n_features, n_labels : int
         Width of X and of Y.
+    ranker : Recipe, optional
+        How to make the ranker of a `SWNNRanker`: neighbours that the shards find are merged, then
+        ranked once.
     **params
         Those of `SWNNClassifier`: ``n_neighbors``, ``alpha``, ``beta``, ``backend``, ... The
         backend is the shards': ``"cupy"`` on workers that have a GPU.
@@ -72,6 +78,8 @@ class ShardedClassifier:
         recipes: Sequence[Recipe],
         n_features: int,
         n_labels: int,
+        *,
+        ranker: Recipe | None = None,
         **params: Any,
     ) -> None:
         self._clf = SWNNClassifier(**params)
@@ -84,6 +92,7 @@ class ShardedClassifier:
         self.n_samples_fit_ = sum(recipe.n_rows for recipe in recipes)
         params = self._clf.get_params()
         self._shards = [self._submit(make_shard, recipe, params) for recipe in recipes]
+        self._ranker = None if ranker is None else self._submit(make_shard, ranker, params)
 
     @classmethod
     def from_matrices(
@@ -159,7 +168,29 @@ class ShardedClassifier:
         A single model is one shard that every worker opens; the queries are spread over them.
         """
         found = shard_folder.read(path, **params)
-        return cls(client, found.recipes, found.n_features, found.n_labels, **found.params)
+        widths = found.n_features, found.n_labels
+        return cls(client, found.recipes, *widths, ranker=found.ranker, **found.params)
+
+    @classmethod
+    def from_fitted(
+        cls, client: Client, clf: AnyModel, *, n_shards: int | None = None, **params: Any
+    ) -> Self:
+        """Spread the rows of a fitted `SWNNClassifier` or `SWNNRanker`, with what it has learned.
+
+        Parameters
+        ----------
+        client : distributed.Client
+        clf : SWNNClassifier or SWNNRanker
+            Rows that were removed from it are left out, and `kneighbors` numbers the others
+            consecutively.
+        n_shards : int, optional
+            Default: one for each worker.
+        **params
+            Parameters of how the shards compute, such as ``backend``.
+        """
+        parts = fitted_parts(clf, _count(client, n_shards))
+        widths, params = (clf.n_features_in_, clf.n_labels_), parts.params | params
+        return cls(client, parts.recipes, *widths, ranker=parts.ranker, **params)
 
     def save(self, path: str | os.PathLike[str], label_names: list[str] | None = None) -> None:
         """Write the shards, each on its worker, to a folder on a shared path, for `load`."""
@@ -169,10 +200,14 @@ class ShardedClassifier:
             self._submit(shard_folder.save_shard, shard, shard_folder.shard_path(path, i))
             for i, shard in enumerate(self._shards)
         ]
-        shards = self.client.gather(futures)
+        if self._ranker is not None:
+            place = shard_folder.ranker_path(path)
+            futures.append(self._submit(shard_folder.save_shard, self._ranker, place))
+        saved = self.client.gather(futures)
         shard_folder.finish(
             path,
-            shards,
+            saved[: len(self._shards)],
+            ranker=saved[-1] if self._ranker is not None else None,
             n_features=self.n_features_in_,
             n_labels=self.n_labels_,
             params=shard_folder.answer_params(self._clf.get_params()),
@@ -181,8 +216,9 @@ class ShardedClassifier:
 
     def wait(self) -> Self:
         """Wait until all shards are made; an error in one is raised."""
-        wait(self._shards)
-        for shard in self._shards:
+        made = self._shards + ([] if self._ranker is None else [self._ranker])
+        wait(made)
+        for shard in made:
             if shard.status == "error":
                 shard.result()
         return self
@@ -206,10 +242,12 @@ class ShardedClassifier:
         """Rank the labels of a few rows: a future of a `Ranking`."""
         X = _narrow(X, self.n_features_in_)
         block, settings = self._sent(X), self._clf._settings()
-        if len(self._shards) == 1:
-            return self._submit(rank_by_shard, self._shards[0], block, settings, k)
+        if len(self._shards) == 1 and self._ranker is None:
+            return self._submit(rank_by_shard, self._shards[0], block, k)
         found = self._found(block, self._n_voters(settings.n_neighbors))
         known = [self._submit(labels_of_winners, shard, found) for shard in self._shards]
+        if self._ranker is not None:
+            return self._submit(rank_of_winners, self._ranker, block, found, known, k)
         memory = int(self._clf.memory_budget)
         return self._submit(vote_of_winners, found, known, settings.alpha, k, memory)
 

@@ -7,20 +7,26 @@ has changed is an error and not a different answer.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 from swnn_xp.bulk.model_digest import model_digest
 from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.distributed.file_slices import FileSlice, read_slices
+from swnn_xp.loading import AnyModel, holds_ranker, load
 from swnn_xp.rows.records import LabelRows, QuantisedRows
+
+if TYPE_CHECKING:
+    from swnn_xp.ranker import SWNNRanker
 
 Params = Mapping[str, Any]
 
 # Estimates: asking an index on a GPU for its arrays would copy them.
 _ENTRY_BYTES, _LABEL_BYTES = 10, 8
 _PATH_BYTES = 1000  # opening a folder elsewhere moves only its name
+_MACHINE = ("backend", "memory_budget", "n_jobs", "device")
 
 
 class ShardError(ValueError):
@@ -28,21 +34,19 @@ class ShardError(ValueError):
 
 
 class Shard:
-    """A fitted classifier over the rows with the ids ``first``, ``first + 1``, ...
+    """A fitted estimator over the rows with the ids ``first``, ``first + 1``, ...
 
-    It moves between workers as its rows, or as the folder that it was opened from.
+    It moves between workers as its rows, or as a recipe that is smaller than they are.
     """
 
-    def __init__(
-        self, clf: SWNNClassifier, first: int, size: int, stored: StoredRecipe | None = None
-    ) -> None:
-        self.clf, self.first, self._size, self._stored = clf, first, size, stored
+    def __init__(self, clf: AnyModel, first: int, size: int, recipe: Recipe | None = None) -> None:
+        self.clf, self.first, self._size, self._recipe = clf, first, size, recipe
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._stored is not None:
-            return make_shard, (self._stored, self.clf.get_params())
-        model = self.clf._model
-        return _indexed, (self.clf.get_params(), model.rows(), model.labels, self.first)
+        model, recipe = self.clf._model, self._recipe
+        if recipe is None:
+            recipe = RowsRecipe(model.rows(), model.labels, model.feature_weights, self.first)
+        return make_shard, (recipe, self.clf.get_params())
 
     def __sizeof__(self) -> int:
         return self._size  # Dask estimates the cost of a move by it
@@ -88,6 +92,30 @@ class MatrixRecipe:
 
 
 @dataclass(frozen=True)
+class RowsRecipe:
+    """Rows of a fitted model, scaled by its feature weights if it has any."""
+
+    rows: QuantisedRows
+    labels: LabelRows
+    feature_weights: Any
+    first: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.rows.n_rows
+
+    def make(self, params: Params) -> Shard:
+        """Index the rows."""
+        clf = SWNNClassifier._of_rows(self.rows, self.labels, **params)
+        clf._set_model(replace(clf._model, feature_weights=self.feature_weights))
+        return Shard(clf, self.first, _size(self.rows.indices.size, self.labels.indices.size))
+
+    def __str__(self) -> str:
+        return f"rows {self.first} to {self.first + self.n_rows - 1}"
+
+
+@dataclass(frozen=True)
 class FileRecipe:
     """Rows in text files on a path that all workers share."""
 
@@ -124,10 +152,34 @@ class StoredRecipe:
         """Open the model."""
         if model_digest(self.path) != self.manifest:
             raise ValueError("the model has been replaced since")
-        return Shard(SWNNClassifier.load(self.path, **params), self.first, _PATH_BYTES, self)
+        known = machine_params(params) if holds_ranker(self.path) else params
+        return Shard(load(self.path, **known), self.first, _PATH_BYTES, self)
 
     def __str__(self) -> str:
         return self.path
+
+
+@dataclass(frozen=True)
+class RankerRecipe:
+    """A ranker without rows: it ranks the candidates of neighbours that shards have found."""
+
+    clf: SWNNRanker
+    first: int = 0
+    n_rows: int = 0
+
+    def make(self, params: Params) -> Shard:
+        """Copy the ranker for the machine that it is on."""
+        ranker = self.clf._model.learned.checked_ranker
+        size = sum(array.nbytes for array in ranker if hasattr(array, "nbytes"))
+        return Shard(copy.copy(self.clf).set_params(**machine_params(params)), 0, size, self)
+
+    def __str__(self) -> str:
+        return "the ranker"
+
+
+def machine_params(params: Params) -> dict[str, Any]:
+    """The parameters of how an answer is computed, without those that determine it."""
+    return {name: params[name] for name in _MACHINE if name in params}
 
 
 def make_shard(recipe: Recipe, params: Params) -> Shard:
@@ -140,11 +192,6 @@ def make_shard(recipe: Recipe, params: Params) -> Shard:
 
 def _fitted(X: Any, Y: Any, first: int, params: Params) -> Shard:
     return Shard(SWNNClassifier(**params).fit(X, Y), first, _size(X.nnz, Y.nnz))
-
-
-def _indexed(params: Params, rows: QuantisedRows, labels: LabelRows, first: int) -> Shard:
-    clf = SWNNClassifier._of_rows(rows, labels, **params)
-    return Shard(clf, first, _size(rows.indices.size, labels.indices.size))
 
 
 def _size(n_entries: int, n_labels: int) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from swnn_xp.backends import Settings
 from swnn_xp.distributed.shards import Shard
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import LabelRows
@@ -41,18 +41,33 @@ def vote_of_winners(
     found: Neighbours, known: list[KnownLabels], alpha: float, k: int, memory_budget: int
 ) -> Ranking:
     """Count the votes of rows whose labels the shards have looked up, in the shards' order."""
-    ids = np.concatenate([some.ids for some in known])
-    # Votes are summed by label, so renumbering the rows changes nothing.
-    positions = np.where(found.ids >= 0, np.searchsorted(ids, found.ids), -1)
-    labels = stack_rows([some.labels for some in known])
-    return rank_in_blocks(Neighbours(positions, found.sims), labels, alpha, k, memory_budget)
+    return rank_in_blocks(*_winners(found, known), alpha, k, memory_budget)
 
 
-def rank_by_shard(shard: Shard, X: Any, settings: Settings, k: int) -> Ranking:
-    """Rank labels where one shard has all rows: its backend may do it in one step."""
-    model, options = shard.clf._current_model(), shard.clf._options()
-    best = model.rank(model.queries(X), settings, k, options)
+def rank_of_winners(
+    ranker: Shard, X: Any, found: Neighbours, known: list[KnownLabels], k: int
+) -> Ranking:
+    """Rank the candidates of rows whose labels the shards have looked up."""
+    from swnn_xp.learn.ranking import rank_found  # needs numba, which the vote does not
+
+    found, labels = _winners(found, known)
+    clf = ranker.clf
+    model = replace(clf._current_model(), labels=labels)
+    placed = Neighbours(*map(model.placement.to_device, found))
+    best = rank_found(model, model.queries(X, weighted=False), placed, k, clf._options())
     return Ranking(*model.placement.as_input_kind(X, *best))
+
+
+def _winners(found: Neighbours, known: list[KnownLabels]) -> tuple[Neighbours, LabelRows]:
+    """Number the winners by their labels' rows: votes are summed by label, so nothing changes."""
+    ids = np.concatenate([some.ids for some in known])
+    positions = np.where(found.ids >= 0, np.searchsorted(ids, found.ids), -1)
+    return Neighbours(positions, found.sims), stack_rows([some.labels for some in known])
+
+
+def rank_by_shard(shard: Shard, X: Any, k: int) -> Ranking:
+    """Rank labels where one shard has all rows: its backend may do it in one step."""
+    return shard.clf.predict_topk(X, k)
 
 
 def same(block: Any) -> Any:
