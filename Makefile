@@ -23,8 +23,8 @@ $(VENV)/.has-%: pyproject.toml
 demo: $(VENV)/.has-core ## the main job on the data set shipped with the package, within a minute
 	@$(BIN)/swnn demo
 
-test: $(VENV)/.has-test ## the whole test suite
-	@$(BIN)/python -m pytest
+test: $(VENV)/.has-test ## the whole test suite, on all cores
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 faults: $(VENV)/.has-test ## kill saving, appending, compacting and predicting; use damaged and forged models; SEED=, KILLS=, MODELS=
 	@mkdir -p build
@@ -64,7 +64,7 @@ $(MIN_VENV)/.done: pyproject.toml
 	@touch $@
 
 test-min: $(MIN_VENV)/.done ## the suite on the lowest versions that pyproject.toml allows
-	@$(MIN_VENV)/bin/python -m pytest
+	@$(MIN_VENV)/bin/python -m pytest -n auto --dist worksteal
 
 # Dask and the HTTP service, in an environment of their own: they bring some fifty packages.
 EXTRAS_VENV ?= .venv-extras
@@ -125,6 +125,12 @@ types: $(VENV)/.has-dev ## static types
 
 wheel: $(VENV)/.has-dev ## build the wheel into dist/
 	@rm -rf dist && $(BIN)/python -m build --wheel --outdir dist . > /dev/null && ls dist
+
+dist: $(VENV)/.has-dev ## wheel and sdist into dist/, built twice and compared byte by byte
+	@rm -rf dist build/dist-again
+	@$(BIN)/python -m build --outdir dist . > /dev/null
+	@$(BIN)/python -m build --outdir build/dist-again . > /dev/null
+	@diff -r dist build/dist-again && ls dist
 
 smoke: wheel ## the suite's smoke test against the installed wheel, in a clean environment
 	@rm -rf .venv-wheel && $(PYTHON) -m venv .venv-wheel
