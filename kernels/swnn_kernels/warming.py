@@ -45,24 +45,33 @@ def warmup(progress: Callable[[str], None] | None = None) -> Path | None:
     _parse()
     step("the index")
     index, rows = _build()
-    n_rows = rows.n_rows
-    labels, settings = (
-        Labels.prepare(np.arange(n_rows + 1), np.arange(n_rows)),
-        Settings(1, 1.0, 1.0),
-    )
     step("votes")
-    vote_batch(labels, np.zeros((1, 1)), np.ones((1, 1)), 1.0, 1)
+    one = Labels.prepare(np.arange(2), np.arange(1))
+    vote_batch(one, np.zeros((1, 1)), np.ones((1, 1)), 1.0, 1)
     for method in ("exhaustive", "pruned"):
         step(f"the {method} search")
-        search(index, rows, 1, 1.0, method=method)
-        rank(index, labels, rows, settings, 1, method=method)
-        session = Session(index, labels, settings, method=method)
-        session.predict_one(np.arange(2), np.ones(2), 1)
+        _search(index, rows, method)
     step("training")
     learning.train()
     step("ranking")
     learning.rank()
     return cache_folder()
+
+
+def warm_searches() -> None:
+    """Compile the searches alone, in batches and sessions, the usual one first."""
+    index, rows = _small_index()
+    for method in ("pruned", "exhaustive"):
+        _search(index, rows, method)
+
+
+def _search(index: HybridIndex, rows: Rows, method: str) -> None:
+    n_rows, settings = rows.n_rows, Settings(1, 1.0, 1.0)
+    labels = Labels.prepare(np.arange(n_rows + 1), np.arange(n_rows))
+    search(index, rows, 1, 1.0, method=method)
+    rank(index, labels, rows, settings, 1, method=method)
+    session = Session(index, labels, settings, method=method)
+    session.predict_one(np.arange(2), np.ones(2), 1)
 
 
 def _parse() -> None:
@@ -73,15 +82,19 @@ def _parse() -> None:
     parse_rows(text, (0, text.size), 1, rules, powers, room_for_rows(1, text.size))
 
 
-def _build() -> tuple[HybridIndex, Rows]:
+def _small_index() -> tuple[HybridIndex, Rows]:
     # Large enough for bitmaps to pay: fewer rows would have no frequent features.
     indptr, indices = np.arange(0, 1001, 10), np.tile(np.arange(10), 100)
     rows = Rows(indptr, indices, quantise(indptr, indices, np.ones(1000)), 10)
-    index = HybridIndex.build(rows, frequent=0.0, fewest=1)
+    return HybridIndex.build(rows, frequent=0.0, fewest=1), rows
+
+
+def _build() -> tuple[HybridIndex, Rows]:
+    index, rows = _small_index()
     untrusted = UntrustedIndex.from_arrays(index.arrays())
     untrusted.check_lists(rows.prepared().indices)  # of a batch, and of a session
     untrusted.check_lists(frozen(np.arange(2)))
     index.check()
     index.rows()
-    index.shared(0, indices[:2])
+    index.shared(0, rows.indices[:2])
     return index, rows

@@ -21,6 +21,8 @@ from swnn_kernels import Settings as KernelSettings
 from swnn_kernels.index import V1_ARRAY_NAMES
 from swnn_xp.backends._index import Index
 from swnn_xp.backends._placement import Placement
+from swnn_xp.backends._stand_in import StandIn
+from swnn_xp.backends.numpy_ import NumpyIndex
 from swnn_xp.backends.settings import DEFAULT_OPTIONS, Options, Settings
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import LabelRows, QuantisedRows
@@ -52,6 +54,7 @@ class NumbaIndex(Index):
 
     def __init__(self, kernel_index: HybridIndex) -> None:
         self.kernel_index = kernel_index
+        self._stand_in = StandIn(kernel_index)
 
     @classmethod
     def unusable(cls) -> str | None:
@@ -109,8 +112,16 @@ class NumbaIndex(Index):
         options: Options = DEFAULT_OPTIONS,
     ) -> Neighbours:
         """Find the best rows of each query, never one that is marked as removed."""
-        kernel, rows, n_jobs = self.kernel_index, Rows(*queries), options.n_jobs
-        return Neighbours(*search(kernel, rows, n_neighbors, beta, removed=removed, n_jobs=n_jobs))
+
+        def by_numpy(index: NumpyIndex, some: QuantisedRows) -> Neighbours:
+            return index.search(some, n_neighbors, beta, removed, options)
+
+        def by_kernels(some: QuantisedRows) -> Neighbours:
+            kernel, rows, n_jobs = self.kernel_index, Rows(*some), options.n_jobs
+            found = search(kernel, rows, n_neighbors, beta, removed=removed, n_jobs=n_jobs)
+            return Neighbours(*found)
+
+        return self._stand_in.answer(queries, by_numpy, by_kernels, beta)
 
     def rank(
         self,
@@ -122,16 +133,21 @@ class NumbaIndex(Index):
         options: Options = DEFAULT_OPTIONS,
     ) -> Ranking:
         """Find neighbours and let them vote, in one call."""
-        ranked = rank(
-            self.kernel_index,
-            labels.prepared,
-            Rows(*queries),
-            KernelSettings(*settings),
-            k,
-            removed=removed,
-            n_jobs=options.n_jobs,
-        )
-        return Ranking(*ranked)
+
+        def by_numpy(index: NumpyIndex, some: QuantisedRows) -> Ranking:
+            return index.rank(some, labels.rows, settings, k, removed, options)
+
+        def by_kernels(some: QuantisedRows) -> Ranking:
+            kernel, prepared, rows = self.kernel_index, labels.prepared, Rows(*some)
+            n_jobs, how = options.n_jobs, KernelSettings(*settings)
+            ranked = rank(kernel, prepared, rows, how, k, removed=removed, n_jobs=n_jobs)
+            return Ranking(*ranked)
+
+        return self._stand_in.answer(queries, by_numpy, by_kernels, settings.alpha, settings.beta)
+
+    def stand_in(self, settings: Settings) -> NumpyIndex | None:
+        """Return an index that answers single queries until the kernels are ready; then None."""
+        return self._stand_in.get(settings.alpha, settings.beta)
 
     def rank_found(
         self, found: Neighbours, labels: KernelLabels, alpha: float, k: int, options: Options

@@ -10,10 +10,12 @@ import numpy as np
 from swnn_kernels import Labels
 from swnn_kernels import Session as KernelSession
 from swnn_kernels import Settings as KernelSettings
+from swnn_kernels.background import SEARCHES
 from swnn_xp._checks import check_count
 from swnn_xp.backends import Options, Settings
 from swnn_xp.backends.numba_ import NumbaIndex
 from swnn_xp.model.model import Model
+from swnn_xp.model.stand_in import StandInSession
 from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
 from swnn_xp.search.top_rows import merge, padded, shifted
 from swnn_xp.vote.votes import rank, ranked_shares, vote
@@ -120,30 +122,37 @@ class Session:
     def _follow(self) -> None:
         """Use the model of the moment."""
         model = self._current()
-        if model is not self._model:
+        if model is not self._model or (self._stands_in and SEARCHES.is_ready()):
             self._open(model)
 
     def _open(self, model: Model) -> None:
         # Whatever may fail comes before any change: the session still answers from the old model.
-        sessions = []
+        if not all(isinstance(segment, NumbaIndex) for segment in model.segments):
+            raise ValueError(f"a session needs the backend 'numba', not '{model.backend}'")
         voters = model.n_voters(self._settings.n_neighbors)
-        settings = KernelSettings(*self._settings._replace(n_neighbors=voters))
-        for segment, offset in zip(model.segments, model.offsets, strict=True):
-            if not isinstance(segment, NumbaIndex):
-                raise ValueError(f"a session needs the backend 'numba', not '{model.backend}'")
-            last = offset + segment.n_rows
-            removed = model.removed
-            sessions.append(
-                KernelSession(
-                    segment.kernel_index,
-                    _kernel_labels(model, segment.n_rows),
-                    settings,
-                    removed=None if removed is None else removed[offset:last],
-                    budget=self._budget,
-                    feature_weights=model.feature_weights,
-                )
-            )
+        settings = self._settings._replace(n_neighbors=voters)
+        sessions = [self._session(model, at, settings) for at in range(len(model.segments))]
         self._sessions, self._model = sessions, model
+        self._stands_in = any(isinstance(session, StandInSession) for session in sessions)
+
+    def _session(self, model: Model, at: int, settings: Settings) -> KernelSession | StandInSession:
+        """Session of one segment."""
+        segment, first, removed = model.segments[at], model.offsets[at], model.removed
+        assert isinstance(segment, NumbaIndex)
+        if removed is not None:
+            removed = removed[first : first + segment.n_rows]
+        stand_in = segment.stand_in(settings) if self._budget is None else None
+        weights = model.feature_weights
+        if stand_in is not None:
+            return StandInSession(stand_in, model.checked_labels, settings, removed, weights)
+        return KernelSession(
+            segment.kernel_index,
+            _kernel_labels(model, segment.n_rows),
+            KernelSettings(*settings),
+            removed=removed,
+            budget=self._budget,
+            feature_weights=weights,
+        )
 
     def _merged(self, indices: Any, values: Any) -> Neighbours:
         """Neighbours by position out of all segments, as a batch of one query."""

@@ -62,3 +62,22 @@ def cache_folder() -> Path | None:
     if not folders or None in folders:
         return None
     return Path(os.path.commonpath(folders))
+
+
+def is_kept(compiled: Any) -> bool | None:
+    """Whether the disk holds a kernel's code for this CPU; None where that can't be told.
+
+    numba writes its list of files before the file itself, which may still be one of older sources:
+    only a file that is as new as the list counts.
+    """
+    try:
+        files, cpu = compiled._cache._cache_file, compiled.targetctx.codegen().magic_tuple()
+        names = [name for key, name in files._load_index().items() if key[1] == cpu]
+        if not names:
+            return False
+        listed = os.stat(files._index_path).st_mtime_ns
+        return any(os.stat(files._data_path(name)).st_mtime_ns >= listed for name in names)
+    except FileNotFoundError:
+        return False
+    except Exception:  # private interfaces: whatever a release has changed
+        return None

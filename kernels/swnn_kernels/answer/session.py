@@ -24,7 +24,7 @@ from swnn_kernels.neighbours.records import Task
 from swnn_kernels.records import Rows, Settings
 from swnn_kernels.vote.labels import Labels
 
-_FAULTS = {
+FAULTS = {
     kernels.BAD_IDS: "feature ids must be ascending, without repeats, and below {}",
     kernels.BAD_VALUES: "values must be finite",
 }
@@ -178,5 +178,5 @@ class Session:
                 values,
             )  # fmt: skip
         if fault < 0:
-            raise ValueError(_FAULTS[fault].format(n_features))
+            raise ValueError(FAULTS[fault].format(n_features))
         self._index.check_lists(indices)
