@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from swnn_xp._estimator import Estimator, NotFittedError
 from swnn_xp.model.model import Model
+from swnn_xp.text.vectorizer import TextVectorizer
 
 
 class FittedEstimator(Estimator):
@@ -53,6 +54,16 @@ class FittedEstimator(Estimator):
     def label_names_(self) -> list[str] | None:
         """Names of the labels, if given."""
         return self._fitted_model().names.get("label_names")
+
+    @property
+    def label_uris_(self) -> list[str] | None:
+        """Addresses of the labels, if `set_label_uris` gave them."""
+        return self._fitted_model().names.get("label_uris")
+
+    @property
+    def vectorizer_(self) -> TextVectorizer | None:
+        """What turns texts into rows, if a vectorizer was given to `fit`."""
+        return self._fitted_model().vectorizer
 
     @property
     def row_names_(self) -> list[str] | None:

@@ -28,12 +28,13 @@ from swnn_xp.backends import Options, Placement, Settings, get_backend, resolve
 from swnn_xp.model.changes import append, compact, moved, new_model, remove
 from swnn_xp.model.files import Extra, SavedModel, open_model, save_model
 from swnn_xp.model.model import Model
-from swnn_xp.model.names import known_names, label_id, more_row_names
+from swnn_xp.model.names import known_names, label_id, more_label_uris, more_row_names
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.canonical import label_rows
 from swnn_xp.rows.input_kind import host_matrix
 from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows
 from swnn_xp.store import StoreError
+from swnn_xp.text.texts import fit_vectorizer, term_names
 
 if TYPE_CHECKING:
     from swnn_xp.model.session import Session
@@ -65,32 +66,37 @@ class NeighbourEstimator(FittedEstimator):
         label_names: list[str] | None = None,
         row_names: list[str] | None = None,
         feature_weights: Any = None,
+        vectorizer: Any = None,
     ) -> Self:
         """Index the training rows.
 
         Parameters
         ----------
-        X : sparse or dense matrix (n_rows, n_features)
+        X : sparse or dense matrix (n_rows, n_features), or texts with a ``vectorizer``
         Y : sparse or dense 0/1 matrix (n_rows, n_labels)
         feature_names, label_names, row_names : list of str, optional
             Names for people, used by `explain` and the command line.
         feature_weights : array of float (n_features,), optional
             Positive factors of the features, such as `LearnedWeights` finds: rows and queries are
             scaled by them before they are compared. The model keeps them.
+        vectorizer : TfidfVectorizer or TextVectorizer, optional
+            What turned, or is to turn, texts into the rows X, which may be a list of texts. The
+            model keeps it and takes texts from then on; its terms are the feature names.
 
         Returns
         -------
         self
         """
         self._check_params()
+        X, text = fit_vectorizer(X, vectorizer)
         backend = resolve(self.backend, X)
         index_class = backend.load()
         placement = index_class.placement.find(backend.name, self.device, X)
         weights = check_feature_weights(feature_weights)
         rows, labels = _training_rows(placement, X, Y, weights)
-        names = all_names(rows, labels, feature_names, label_names, row_names)
+        names = all_names(rows, labels, term_names(text, feature_names), label_names, row_names)
         model = new_model(index_class, placement, rows, labels, names)
-        self._set_model(replace(model, feature_weights=weights))
+        self._set_model(replace(model, feature_weights=weights, vectorizer=text))
         return self
 
     def partial_fit(
@@ -125,6 +131,7 @@ class NeighbourEstimator(FittedEstimator):
         if not self.__sklearn_is_fitted__():
             return self.fit(X, Y, label_names=label_names, row_names=row_names)
         model = self._current_model()
+        X = model.rows_of(X)
         rows, labels = _training_rows(model.placement, X, Y, model.feature_weights)
         check_width(rows.n_features, model.n_features)
         rows = rows._replace(n_features=model.n_features)
@@ -135,6 +142,7 @@ class NeighbourEstimator(FittedEstimator):
         names = known_names(
             feature_names=old.get("feature_names"),
             label_names=check_names(label_names, width, "label_names") or old.get("label_names"),
+            label_uris=more_label_uris(old.get("label_uris"), label_names, width),
             row_names=more_row_names(old.get("row_names"), model.next_id, added, rows.n_rows),
         )
         self._set_model(append(model, rows, labels, names))
@@ -146,6 +154,14 @@ class NeighbourEstimator(FittedEstimator):
         Threads that change the model need a lock of their own, as for `partial_fit`.
         """
         self._set_model(remove(self._fitted_model(), ids))
+        return self
+
+    def set_label_uris(self, uris: list[str]) -> Self:
+        """Give the labels addresses beside their names, such as those of a thesaurus."""
+        model = self._fitted_model()
+        checked = check_names(uris, model.labels.n_labels, "label_uris")
+        names = dict(model.names) | known_names(label_uris=checked)
+        self._set_model(replace(model, names=names))
         return self
 
     def compact(self) -> Self:

@@ -60,6 +60,8 @@ class SWNNClassifier(NeighbourEstimator):
         Factors of the features that were given to `fit`.
     feature_names_, label_names_, row_names_ : list of str or None
         Names, as far as they were given.
+    vectorizer_ : TextVectorizer or None
+        What turns texts into rows, if the model takes texts.
 
     Notes
     -----
@@ -155,13 +157,13 @@ class SWNNClassifier(NeighbourEstimator):
 
         Parameters
         ----------
-        x : one row, as a matrix (1, n_features) or a 1-D dense array
+        x : one row, as a matrix (1, n_features), a 1-D dense array, or a text
         label : int or str
             Label id, or its name if names were given to `fit`.
         """
         model = self._current_model()
         wanted = label_id(label, model.names.get("label_names"), model.labels.n_labels)
-        return explain_label(model, one_row(x), wanted, self._settings(), self._options())
+        return explain_label(model, one_row(model, x), wanted, self._settings(), self._options())
 
     def _vote_matrix(
         self,

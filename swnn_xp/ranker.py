@@ -29,6 +29,7 @@ from swnn_xp.model.names import label_id
 from swnn_xp.results import RankedProbabilities, Ranking
 from swnn_xp.rows.canonical import canonical_rows, label_rows
 from swnn_xp.rows.input_kind import host_matrix
+from swnn_xp.text.texts import fit_vectorizer, term_names
 
 if TYPE_CHECKING:
     from swnn_xp.learn.session import RankingSession
@@ -140,27 +141,32 @@ class SWNNRanker(NeighbourEstimator):
         feature_names: list[str] | None = None,
         label_names: list[str] | None = None,
         row_names: list[str] | None = None,
+        vectorizer: Any = None,
     ) -> Self:
         """Train on rows; shows progress on a terminal.
 
         Parameters
         ----------
-        X : sparse or dense matrix (n_rows, n_features)
+        X : sparse or dense matrix (n_rows, n_features), or texts with a ``vectorizer``
         Y : sparse or dense 0/1 matrix (n_rows, n_labels)
         feature_names, label_names, row_names : list of str, optional
             Names for people, used by `explain` and the command line.
+        vectorizer : TfidfVectorizer or TextVectorizer, optional
+            What turned, or is to turn, texts into the rows X, which may be a list of texts. The
+            model keeps it and takes texts from then on; its terms are the feature names.
 
         Returns
         -------
         self
         """
         self._check_params()
+        X, text = fit_vectorizer(X, vectorizer)
         backend = resolve(self.backend, X)
         index_class = backend.load()
         placement = index_class.placement.find(backend.name, self.device, X)
         rows, labels = canonical_rows(host_matrix(X), "X"), label_rows(host_matrix(Y), "Y")
         check_training_rows(rows.indptr.size - 1, labels.n_rows)
-        names = all_names(rows, labels, feature_names, label_names, row_names)
+        names = all_names(rows, labels, term_names(text, feature_names), label_names, row_names)
         machine = Machine(index_class, placement, self._options())
         with StageProgress() as progress:
             ready = prepare(
@@ -169,7 +175,7 @@ class SWNNRanker(NeighbourEstimator):
             )  # fmt: skip
             learned = train(ready.training, ready.search, ready.settings, progress.show)
         learned = replace(learned, params=self._learned_params())
-        self._set_model(replace(ready.model, learned=learned))
+        self._set_model(replace(ready.model, learned=learned, vectorizer=text))
         return self
 
     def predict_topk(self, X: Any, k: int = 5) -> Ranking:
@@ -225,13 +231,13 @@ class SWNNRanker(NeighbourEstimator):
 
         Parameters
         ----------
-        x : one row, as a matrix (1, n_features) or a 1-D dense array
+        x : one row, as a matrix (1, n_features), a 1-D dense array, or a text
         label : int or str
             Label id, or its name if names were given to `fit`.
         """
         model = self._current_model()
         wanted = label_id(label, model.names.get("label_names"), model.labels.n_labels)
-        return explain_ranking(model, one_row(x), wanted, self._settings(), self._options())
+        return explain_ranking(model, one_row(model, x), wanted, self._settings(), self._options())
 
     def session(self, *, budget: int | None = None) -> RankingSession:
         """Open a session for real-time answers; see `SWNNClassifier.session`."""
@@ -268,6 +274,7 @@ class SWNNRanker(NeighbourEstimator):
 
     def _ranked(self, model: Model, X: Any, k: int) -> Ranking:
         options, learned = self._options(), model.learned
+        X = model.rows_of(X)  # once for both
         voters = model.n_voters(learned.selection.cuts[-1])
         found = model.search(model.queries(X), voters, learned.beta, options)
         return rank_found(model, model.queries(X, weighted=False), found, k, options)

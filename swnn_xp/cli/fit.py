@@ -7,7 +7,7 @@ import contextlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from swnn_xp._progress import note
 from swnn_xp.cli._common import (
@@ -20,6 +20,7 @@ from swnn_xp.cli._common import (
     read_data,
 )
 from swnn_xp.cli._learning import add_learning, learning_of
+from swnn_xp.cli._text import add_text, make_vectorizer, read_texts
 from swnn_xp.loading import AnyModel
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--params", type=Path, metavar="FILE", help="TOML with the parameters, from `swnn tune`"
     )
     add_learning(parser)
+    add_text(parser)
     add_name_maps(parser, "TRAIN")
     add_machine(parser)
     add_strict(parser)
@@ -50,17 +52,16 @@ def run(args: argparse.Namespace) -> None:
     clf = _estimator(kind, params | machine)
     times: dict[str, float] = {}
     with _timed(times, "read"):
-        X, Y = read_data(args.train, args.strict)
-    names: dict[str, Any] = {
-        "feature_names": find_names(args.train, args.feature_map, "feature_map"),
-        "label_names": find_names(args.train, args.label_map, "label_map"),
-    }
+        data = _texts(args) if args.text else _rows(args)
+    X, Y, names = data.X, data.Y, data.names
     if weights is not None:
         with _timed(times, "learned"):
             names["feature_weights"] = weights.fit(X, Y).feature_weights_
     note("training ..." if kind == "ranking" else "indexing ...")
     with _timed(times, "trained" if kind == "ranking" else "indexed"):
         clf.fit(X, Y, **names)
+        if data.label_uris is not None:
+            clf.set_label_uris(data.label_uris)
     with _timed(times, "saved"):
         clf.save(args.output)
     size = sum(file.stat().st_size for file in args.output.rglob("*") if file.is_file())
@@ -69,6 +70,34 @@ def run(args: argparse.Namespace) -> None:
         f"{size / 1e6:,.1f} MB"
     )
     print(", ".join(f"{what} {seconds:.1f} s" for what, seconds in times.items()))
+
+
+class _Training(NamedTuple):
+    X: Any
+    Y: Any
+    names: dict[str, Any]
+    """Arguments of `fit` that say what rows, features and labels are called."""
+    label_uris: list[str] | None = None
+
+
+def _rows(args: argparse.Namespace) -> _Training:
+    X, Y = read_data(args.train, args.strict)
+    names = {
+        "feature_names": find_names(args.train, args.feature_map, "feature_map"),
+        "label_names": find_names(args.train, args.label_map, "label_map"),
+    }
+    return _Training(X, Y, names)
+
+
+def _texts(args: argparse.Namespace) -> _Training:
+    for option in ("feature_map", "label_map"):
+        if getattr(args, option) is not None:
+            raise ValueError(f"--{option.replace('_', '-')} is for rows: --text brings the names")
+    vectorizer = make_vectorizer(args)  # before reading: it may be missing
+    corpus = read_texts(args)
+    X = vectorizer.fit_transform(corpus.texts)
+    names = {"label_names": corpus.label_names, "row_names": corpus.row_names}
+    return _Training(X, corpus.Y, names | {"vectorizer": vectorizer}, corpus.label_uris)
 
 
 def _estimator(kind: str | None, params: dict[str, Any]) -> AnyModel:

@@ -72,15 +72,9 @@ class Explanation:
         return lines
 
 
-def one_row(x: Any) -> Any:
-    """Turn what a user calls one row into a matrix (1, n_features) on the host.
-
-    Examples
-    --------
-    >>> one_row([0, 2]).shape
-    (1, 2)
-    """
-    row = host_matrix(x)
+def one_row(model: Model, x: Any) -> Any:
+    """Turn what a user calls one row into a matrix (1, n_features) on the host."""
+    row = host_matrix(model.rows_of([x] if isinstance(x, str) else x))
     row = row if sp.issparse(row) else np.atleast_2d(np.asarray(row))
     if row.shape[0] != 1:
         raise ValueError(f"explain takes one row, got {row.shape[0]}")

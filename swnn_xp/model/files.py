@@ -18,10 +18,17 @@ from swnn_xp.model.changes import compact
 from swnn_xp.model.model import Model
 from swnn_xp.rows.untrusted import untrusted_labels, untrusted_rows
 from swnn_xp.store import StoredModel, StoreError, open_arrays, save_arrays
+from swnn_xp.text.stored import IDF, stored_arrays, stored_settings, vectorizer_from
+from swnn_xp.text.vectorizer import TextVectorizer
 
 _INDEX, _EXTRA = "index_", "learned_"
 _LIMITS = {"n_features": 2**31, "n_labels": 2**31, "next_id": 2**62}
-_NAMED = {"feature_names": "n_features", "label_names": "n_labels", "row_names": "next_id"}
+_NAMED = {
+    "feature_names": "n_features",
+    "label_names": "n_labels",
+    "label_uris": "n_labels",
+    "row_names": "next_id",
+}
 
 
 class Extra(NamedTuple):
@@ -58,6 +65,9 @@ def save_model(
     }
     if extra.meta:
         meta["extra"] = dict(extra.meta)
+    if model.vectorizer is not None:
+        arrays |= stored_arrays(model.vectorizer)
+        meta["text"] = stored_settings(model.vectorizer)
     save_arrays(path, arrays, meta, model.names)
 
 
@@ -136,7 +146,21 @@ class SavedModel:
             row_ids=row_ids,
             names=self.stored.names,
             feature_weights=_checked_weights(arrays.get("feature_weights"), index.n_features),
+            vectorizer=self._vectorizer(),
             untrusted=True,
+        )
+
+    def _vectorizer(self) -> TextVectorizer | None:
+        stored, counts = self.stored, self.counts
+        if "text" not in stored.meta:
+            return None
+        if "feature_names" not in stored.n_names:
+            raise ValueError("there are no feature_names, which the text needs")
+        return vectorizer_from(
+            stored.meta["text"],
+            stored.arrays.get(IDF),
+            lambda: stored.names["feature_names"],
+            counts["n_features"],
         )
 
     def _index(

@@ -26,6 +26,8 @@ from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
 from swnn_xp.rows.slicing import keep_rows, stack_rows
 from swnn_xp.rows.untrusted import check_label_ids
 from swnn_xp.search.top_rows import merge, shifted
+from swnn_xp.text.texts import as_texts
+from swnn_xp.text.vectorizer import TextVectorizer
 from swnn_xp.vote.votes import Votes
 
 
@@ -50,6 +52,8 @@ class Model:
     version: int = 0
     feature_weights: NDArray[np.float64] | None = None
     """Factors of the features, applied to rows before they are quantised; None for none."""
+    vectorizer: TextVectorizer | None = None
+    """Turns texts into rows; None for a model that takes rows only."""
     learned: Any = None
     """What an estimator has learned from the rows; the model carries it along, and checks it."""
     untrusted: bool = False
@@ -113,17 +117,30 @@ class Model:
         _ = self.checked_labels
         if self.learned is not None:
             self.learned.check()
+        if self.vectorizer is not None:
+            self.vectorizer.check()
 
     def rows(self) -> QuantisedRows:
         """Return the rows of all segments, on the host."""
         return stack_rows([segment.rows() for segment in self.segments])
 
+    def rows_of(self, X: Any) -> Any:
+        """Turn texts into a matrix, if X holds texts; anything else stays as it is."""
+        texts = as_texts(X)
+        if texts is None:
+            return X
+        if self.vectorizer is None:
+            raise ValueError("X holds texts, but the model was fitted without a vectorizer")
+        return self.vectorizer.transform(texts)
+
     def queries(self, X: Any, *, weighted: bool = True) -> QuantisedRows:
-        """Turn a matrix of queries into canonical quantised rows where the model is.
+        """Turn a matrix of queries, or texts, into canonical quantised rows where the model is.
 
         They are scaled by the feature weights, as the rows in the segments are, unless not wanted.
         """
-        rows = self.placement.prepare(X, "X", self.feature_weights if weighted else None)
+        rows = self.placement.prepare(
+            self.rows_of(X), "X", self.feature_weights if weighted else None
+        )
         check_width(rows.n_features, self.n_features)
         return rows._replace(n_features=self.n_features)
 

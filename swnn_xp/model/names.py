@@ -24,6 +24,21 @@ def more_row_names(
     return known + ([f"row {n_old + i}" for i in range(n_new)] if new is None else new)
 
 
+def more_label_uris(
+    old: list[str] | None, names: list[str] | None, n_labels: int
+) -> list[str] | None:
+    """Addresses of the labels after some were appended; a new label's is its name.
+
+    Examples
+    --------
+    >>> more_label_uris(["http://example.org/1"], ["old", "new"], 2)
+    ['http://example.org/1', 'new']
+    """
+    if old is None or names is None:
+        return old
+    return old + names[len(old) : n_labels]
+
+
 def label_id(label: int | str, names: list[str] | None, n_labels: int) -> int:
     """Turn a label's name or id into its id, or say that there is no such label.
 

@@ -19,6 +19,7 @@ LAYERS = (
     {"vote"},
     {"backends"},
     {"io", "store", "metrics", "summary"},
+    {"text"},
     {"model"},
     {"learn"},
     {"_fitted_estimator"},

@@ -1,0 +1,87 @@
+"""`swnn fit --text`: the model of the pipeline that a user would write."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+import swnn_xp
+from swnn_xp.cli.main import main
+
+TEXTS = ["red car", "blue car and red wheels", "red apple", "green apple tree", "the tree"] * 4
+LABELS = [["vehicle"], ["vehicle"], ["fruit"], ["fruit", "plant"], ["plant"]] * 4
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    path = tmp_path / "tagged.jsonl"
+    rows = zip(TEXTS, LABELS, strict=True)
+    path.write_text(
+        "".join(
+            json.dumps({"id": f"d{i}", "text": text, "labels": labels}) + "\n"
+            for i, (text, labels) in enumerate(rows)
+        )
+    )
+    return path
+
+
+@pytest.mark.parametrize("learn", [[], ["--learn", "weights"], ["--learn", "ranking"]])
+def test_fit_text(corpus, tmp_path, learn, capsys):
+    options = ["--ngrams", "1-2", "--min-df", "2", "--stop-words", "english", "-S", "3"]
+    assert main(["fit", "--text", str(corpus), "-o", str(tmp_path / "m"), *options, *learn]) == 0
+    assert "20 rows" in capsys.readouterr().out
+    clf = swnn_xp.load(tmp_path / "m", verify=True)
+    theirs = TfidfVectorizer(
+        sublinear_tf=True, ngram_range=(1, 2), min_df=2, stop_words="english"
+    ).fit(TEXTS)
+    np.testing.assert_array_equal(
+        clf.predict_topk(TEXTS).scores, clf.predict_topk(theirs.transform(TEXTS)).scores
+    )
+    assert clf.label_names_ == ["fruit", "plant", "vehicle"]
+    assert clf.row_names_[:2] == ["d0", "d1"]
+    assert clf.predict_names(["A red, red car"], 1) == [["vehicle"]]
+
+
+def test_options_of_the_vectoriser(corpus, tmp_path):
+    stop = tmp_path / "stop.txt"
+    stop.write_text("car\n")
+    options = ["--analyzer", "word", "--token-pattern", r"[a-z]+", "--no-sublinear-tf"]
+    options += ["--stop-words", str(stop), "--strip-accents", "ascii", "--max-df", "0.9"]
+    assert main(["fit", "--text", str(corpus), "-o", str(tmp_path / "m"), *options]) == 0
+    vectorizer = swnn_xp.load(tmp_path / "m").vectorizer_
+    assert vectorizer.analysis.stop_words == ("car",)
+    assert vectorizer.analysis.token_pattern == "[a-z]+"
+    assert not vectorizer.weighting.sublinear_tf
+
+
+def test_annif_corpus_with_a_vocabulary(tmp_path):
+    (tmp_path / "t.tsv").write_text("red car\t<u:1>\nred apple\t<u:2>\n")
+    (tmp_path / "v.tsv").write_text("<u:1>\tvehicle\n<u:2>\tfruit\n")
+    arguments = ["--vocabulary", str(tmp_path / "v.tsv"), "-o", str(tmp_path / "m")]
+    assert main(["fit", "--text", str(tmp_path / "t.tsv"), *arguments]) == 0
+    clf = swnn_xp.load(tmp_path / "m")
+    assert (clf.label_names_, clf.label_uris_) == (["vehicle", "fruit"], ["u:1", "u:2"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--label-map", "x"], "--label-map is for rows"),
+        (["--min-df", "1000"], "min_df"),
+        (["--text-field", "body"], "tagged.jsonl:1: has no field 'body'; it has id, text, labels"),
+    ],
+)
+def test_refusals(corpus, tmp_path, options, message, capsys):
+    assert main(["fit", "--text", str(corpus), "-o", str(tmp_path / "m"), *options]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") <= 2
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("ngrams", ["x", "2-1", "0"])
+def test_bad_ngrams(ngrams, corpus, capsys):
+    with pytest.raises(SystemExit):
+        main(["fit", "--text", str(corpus), "-o", "m", "--ngrams", ngrams])
+    assert "--ngrams" in capsys.readouterr().err
