@@ -82,3 +82,15 @@ def check_feature_weights(weights: Any) -> NDArray[np.float64] | None:
     if checked.ndim != 1 or not np.all((checked > 0) & (checked < np.inf)):
         raise ValueError("feature_weights must be one positive number for each feature")
     return checked
+
+
+def check_threshold(value: Any) -> None:
+    """Require "f1" or a probability."""
+    if isinstance(value, str) and value == "f1":
+        return
+    try:
+        fits = not isinstance(value, (bool, str)) and 0 <= float(value) <= 1
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise ValueError(f"threshold must be 'f1' or a number from 0 to 1, got {value!r}")

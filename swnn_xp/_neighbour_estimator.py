@@ -96,7 +96,7 @@ class NeighbourEstimator(FittedEstimator):
         rows, labels = _training_rows(placement, X, Y, weights)
         names = all_names(rows, labels, term_names(text, feature_names), label_names, row_names)
         model = new_model(index_class, placement, rows, labels, names)
-        self._set_model(replace(model, feature_weights=weights, vectorizer=text))
+        self._set_model(self._learn(replace(model, feature_weights=weights, vectorizer=text)))
         return self
 
     def partial_fit(
@@ -227,7 +227,8 @@ class NeighbourEstimator(FittedEstimator):
             raise ValueError(f"a session needs the backend 'numba', not '{backend}'")
         from swnn_xp.model.session import Session
 
-        return Session(self._follower(), self._settings(), budget=budget)
+        calibrated = bool(getattr(self, "calibrate", False))
+        return Session(self._follower(), self._settings(), budget=budget, calibrated=calibrated)
 
     def label_id(self, label: int | str) -> int:
         """Turn a label's name or id into its id, or say that there is no such label."""
@@ -281,6 +282,10 @@ class NeighbourEstimator(FittedEstimator):
     def _saved_params(self) -> dict[str, Any]:
         """Parameters that a saved model keeps, of types that JSON has."""
         return self._settings()._asdict()
+
+    def _learn(self, model: Model) -> Model:
+        """Add what a subclass learns from the indexed rows."""
+        return model
 
     def _extra(self, model: Model) -> Extra:
         """What is saved beside the model."""

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
-from swnn_xp._checks import check_count
+import numpy as np
+from array_api_compat import array_namespace
+
+from swnn_xp._checks import check_count, check_flag, check_threshold
 from swnn_xp._estimator import NotFittedError
 from swnn_xp._neighbour_estimator import NeighbourEstimator
+from swnn_xp.learn.calibration import Calibration, predicted
+from swnn_xp.learn.vote_calibration import calibrate_votes, stored_votes, votes_from
 from swnn_xp.metrics import precision_at_k
 from swnn_xp.model.explain import Explanation, explain_label, one_row
+from swnn_xp.model.files import Extra, SavedModel
+from swnn_xp.model.model import Model
 from swnn_xp.model.names import label_id
 from swnn_xp.results import RankedProbabilities, Ranking
 from swnn_xp.rows.input_kind import host_matrix
-from swnn_xp.vote.votes import Votes, above_half, ones, ranked_shares, scores, shares
+from swnn_xp.vote.votes import Votes, keep_votes, ones, ranked_shares, scores, shares
 
 __all__ = ["GIGABYTE", "NotFittedError", "SWNNClassifier"]
 
@@ -43,6 +51,13 @@ class SWNNClassifier(NeighbourEstimator):
     device : optional
         Where the index lives, in the terms of the backend: the number of a CUDA device for cupy, a
         name such as ``"cuda:1"`` for torch, a device object for array-api. Default: where X is.
+
+    calibrate : bool, default False
+        Fit probabilities, at `fit`, on the votes for training rows that do not vote themselves, so
+        that 0.8 of the labels said to be 0.8 likely are right. The votes' shares alone are too low.
+    threshold : float or "f1", default 0.5
+        What `predict` predicts: labels whose probability is above it, one half being the paper's
+        rule. "f1", with ``calibrate``, takes the share that gave the best micro-F1 on those rows.
 
     Attributes
     ----------
@@ -91,6 +106,8 @@ class SWNNClassifier(NeighbourEstimator):
         memory_budget: int = GIGABYTE,
         n_jobs: int = 1,
         device: Any = None,
+        calibrate: bool = False,
+        threshold: float | Literal["f1"] = 0.5,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.alpha = alpha
@@ -99,6 +116,8 @@ class SWNNClassifier(NeighbourEstimator):
         self.memory_budget = memory_budget
         self.n_jobs = n_jobs
         self.device = device
+        self.calibrate = calibrate
+        self.threshold = threshold
 
     def predict_topk(self, X: Any, k: int = 5) -> Ranking:
         """Rank the labels of each row.
@@ -129,6 +148,9 @@ class SWNNClassifier(NeighbourEstimator):
         found = model.search(model.queries(X), voters, settings.beta, options)
         best = model.rank_found(found, settings.alpha, int(k), options)
         likely = ranked_shares(best, found, settings.alpha)
+        if (calibration := self._calibration(model)) is not None:
+            xp = array_namespace(likely)
+            likely = xp.where(best.labels >= 0, calibration.probabilities(likely), 0 * likely)
         return RankedProbabilities(*model.placement.as_input_kind(X, *best, likely))
 
     def decision_function(self, X: Any) -> Any:
@@ -137,15 +159,27 @@ class SWNNClassifier(NeighbourEstimator):
         The matrix belongs to X's library: SciPy for SciPy and NumPy, ``cupyx`` for CuPy, sparse CSR
         for torch; dense for other array-API namespaces, which have no sparse matrices.
         """
-        return self._vote_matrix(X, scores)
+        return self._vote_matrix(X, lambda votes, _: scores(votes))
 
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of labels: the share of the neighbours' weight that voted for each."""
-        return self._vote_matrix(X, shares)
+        """Probabilities of labels: the share of the neighbours' weight that voted for each.
+
+        With ``calibrate``, what the share has meant for training rows.
+        """
+
+        def likely(votes: Votes, calibration: Calibration | None) -> Any:
+            got = shares(votes)
+            return got if calibration is None else calibration.probabilities(got)
+
+        return self._vote_matrix(X, likely)
 
     def predict(self, X: Any) -> Any:
-        """Labels with a probability above one half, as a sparse 0/1 matrix."""
-        return self._vote_matrix(X, ones, above_half)
+        """Labels with a probability above ``threshold``, as a sparse 0/1 matrix."""
+
+        def choose(votes: Votes, calibration: Calibration | None) -> Votes:
+            return keep_votes(votes, predicted(shares(votes), self.threshold, calibration))
+
+        return self._vote_matrix(X, lambda votes, _: ones(votes), choose)
 
     def score(self, X: Any, Y: Any) -> float:
         """Precision at 1: the share of rows whose best label is right."""
@@ -163,15 +197,54 @@ class SWNNClassifier(NeighbourEstimator):
         """
         model = self._current_model()
         wanted = label_id(label, model.names.get("label_names"), model.labels.n_labels)
-        return explain_label(model, one_row(model, x), wanted, self._settings(), self._options())
+        found = explain_label(model, one_row(model, x), wanted, self._settings(), self._options())
+        if (calibration := self._calibration(model)) is None:
+            return found
+        likely = calibration.probabilities(np.asarray(found.probability)).item()
+        return replace(found, probability=likely)
+
+    def _learn(self, model: Model) -> Model:
+        if not self.calibrate:
+            return model
+        return replace(model, learned=calibrate_votes(model, self._settings(), self._options()))
+
+    def _calibration(self, model: Model) -> Calibration | None:
+        """Map from shares to probabilities, if wanted; ValueError if there is none that fits."""
+        if not self.calibrate:
+            return None
+        if model.learned is None:
+            raise ValueError("the model was fitted without calibrate=True: call fit again")
+        if (known := model.learned.settings) != self._settings():
+            raise ValueError(f"the model was calibrated for {known}: call fit again")
+        calibration: Calibration | None = model.learned.calibration
+        return calibration
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_flag(self.calibrate, "calibrate")
+        check_threshold(self.threshold)
+        if isinstance(self.threshold, str) and not self.calibrate:
+            raise ValueError("threshold='f1' needs calibrate=True")
+
+    def _saved_params(self) -> dict[str, Any]:
+        more = {"calibrate": bool(self.calibrate), "threshold": self.threshold}
+        return super()._saved_params() | more
+
+    def _extra(self, model: Model) -> Extra:
+        return Extra() if model.learned is None else stored_votes(model.learned)
+
+    def _with_extra(self, model: Model, saved: SavedModel) -> Model:
+        return replace(model, learned=votes_from(saved))
 
     def _vote_matrix(
         self,
         X: Any,
-        values: Callable[[Votes], Any],
-        choose: Callable[[Votes], Votes] = lambda votes: votes,
+        values: Callable[[Votes, Calibration | None], Any],
+        choose: Callable[[Votes, Calibration | None], Votes] = lambda votes, _: votes,
     ) -> Any:
         model = self._current_model()
-        votes = choose(model.vote(model.queries(X), self._settings(), self._options()))
-        csr = votes.indptr, votes.labels, values(votes)
+        calibration = self._calibration(model)
+        votes = model.vote(model.queries(X), self._settings(), self._options())
+        votes = choose(votes, calibration)
+        csr = votes.indptr, votes.labels, values(votes, calibration)
         return model.placement.as_sparse_like(X, *csr, model.labels.n_labels)

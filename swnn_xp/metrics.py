@@ -18,6 +18,7 @@ from swnn_xp.rows.canonical import label_rows
 from swnn_xp.rows.records import LabelRows
 
 __all__ = [
+    "Reliability",
     "coverage_at_k",
     "f1_macro",
     "f1_macro_at_k",
@@ -32,6 +33,7 @@ __all__ = [
     "psp_at_k",
     "r_precision_at_k",
     "recall_at_k",
+    "reliability",
 ]
 
 
@@ -248,6 +250,49 @@ def f1_macro_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
     0.5555555555555555
     """
     return _macro(_ranked_counts(Y_true, labels, k))
+
+
+class Reliability(NamedTuple):
+    """Predictions by how likely they were said to be, in bins of equal width."""
+
+    n: NDArray[np.int64]
+    """Predictions in each bin."""
+    said: NDArray[np.float64]
+    """Their mean probability; 0 in an empty bin."""
+    right: NDArray[np.float64]
+    """Share of them that is right."""
+
+    @property
+    def error(self) -> float:
+        """Mean difference of what was said and what is right, weighted by predictions (ECE)."""
+        total = int(self.n.sum())
+        return float((self.n * np.abs(self.said - self.right)).sum()) / max(total, 1)
+
+
+def reliability(
+    Y_true: Any, labels: ArrayLike, probabilities: ArrayLike, n_bins: int = 10
+) -> Reliability:
+    """How often predictions of each probability are right, as `topk_probabilities` made them.
+
+    ``error`` of the result is the expected calibration error (ECE).
+
+    Examples
+    --------
+    >>> found = reliability([[1, 0]], [[0, 1]], [[0.9, 0.3]], n_bins=2)
+    >>> found.right.tolist(), round(found.error, 3)
+    ([0.0, 1.0], 0.2)
+    """
+    check_count(n_bins, "n_bins")
+    said = np.asarray(probabilities, dtype=np.float64)
+    judged = _judge(Y_true, labels, np.shape(labels)[-1])
+    if said.shape != judged.labels.shape or not np.all((said >= 0) & (said <= 1)):
+        raise ValueError("probabilities must lie in 0..1, one for each of the labels")
+    there = judged.labels >= 0
+    said, hits = said[there], judged.hits[there]
+    bins = np.minimum((said * n_bins).astype(np.int64), n_bins - 1)
+    n, likely, right = (np.bincount(bins, w, n_bins) for w in (None, said, hits))
+    some = np.maximum(n, 1)
+    return Reliability(n.astype(np.int64), likely / some, right / some)
 
 
 class _Counts(NamedTuple):

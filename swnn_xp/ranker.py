@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from swnn_xp._checks import check_count, check_exponent, check_flag, check_positive, check_seed
+from swnn_xp._checks import (
+    check_count,
+    check_exponent,
+    check_flag,
+    check_positive,
+    check_seed,
+    check_threshold,
+)
 from swnn_xp._neighbour_estimator import NeighbourEstimator, all_names, check_training_rows
 from swnn_xp._progress import StageProgress
 from swnn_xp.backends import Settings, resolve
+from swnn_xp.learn.calibration import Calibration
 from swnn_xp.learn.explain import RankedExplanation, explain_ranking
 from swnn_xp.learn.files import learned_from, stored_learned
 from swnn_xp.learn.prepare import Machine, prepare
-from swnn_xp.learn.probability import probability, with_probabilities
+from swnn_xp.learn.probability import is_predicted, probability, with_probabilities
 from swnn_xp.learn.ranking import rank_found
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.settings import Auto, TrainingSettings
@@ -37,7 +45,7 @@ if TYPE_CHECKING:
 GIGABYTE = 10**9
 _LEARNED_PARAMS = (
     "n_neighbors", "alpha", "beta", "n_candidates", "C", "vote_weight", "feature_weights",
-    "random_state",
+    "calibrate", "random_state",
 )  # fmt: skip
 
 
@@ -65,6 +73,12 @@ class SWNNRanker(NeighbourEstimator):
         candidates.
     feature_weights : bool, default True
         Learn feature weights for the search.
+    calibrate : bool, default True
+        Fit probabilities on rows that are left out of the label models for it. They are trained
+        twice then; without it, a probability is ``(score + 1) / 2`` and too timid.
+    threshold : "f1" or float, default "f1"
+        What `predict` predicts: "f1" takes the score that gave the best micro-F1 on those rows; a
+        number is the probability to be passed, 0.5 being the paper's rule.
     random_state : int, default 0
         Seed; the same seed gives the same model, whatever the number of threads.
     backend : str, default "auto"
@@ -114,6 +128,8 @@ class SWNNRanker(NeighbourEstimator):
         C: float | Auto = "auto",
         vote_weight: float | Auto = "auto",
         feature_weights: bool = True,
+        calibrate: bool = True,
+        threshold: float | Literal["f1"] = "f1",
         random_state: int = 0,
         backend: str = "auto",
         memory_budget: int = GIGABYTE,
@@ -127,6 +143,8 @@ class SWNNRanker(NeighbourEstimator):
         self.C = C
         self.vote_weight = vote_weight
         self.feature_weights = feature_weights
+        self.calibrate = calibrate
+        self.threshold = threshold
         self.random_state = random_state
         self.backend = backend
         self.memory_budget = memory_budget
@@ -202,7 +220,7 @@ class SWNNRanker(NeighbourEstimator):
         """
         model = self._current_model()
         check_count(k, "k")
-        best = with_probabilities(self._ranked(model, X, int(k)))
+        best = with_probabilities(self._ranked(model, X, int(k)), model.learned.calibration)
         return RankedProbabilities(*model.placement.as_input_kind(X, *best))
 
     def decision_function(self, X: Any) -> Any:
@@ -214,12 +232,12 @@ class SWNNRanker(NeighbourEstimator):
         return self._candidate_matrix(X, _positive)
 
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of candidates, ``(score + 1) / 2`` between 0 and 1, as a sparse matrix."""
+        """Probabilities of candidates as a sparse matrix (n_queries, n_labels)."""
         return self._candidate_matrix(X, probability)
 
     def predict(self, X: Any) -> Any:
-        """Labels that are more likely right than wrong, as a sparse 0/1 matrix."""
-        return self._candidate_matrix(X, _ones, threshold=0.0)
+        """Labels that pass the threshold, as a sparse 0/1 matrix; see ``threshold``."""
+        return self._candidate_matrix(X, _ones, self.threshold)
 
     def score(self, X: Any, Y: Any) -> float:
         """Precision at 1: the share of rows whose best label is right."""
@@ -280,19 +298,23 @@ class SWNNRanker(NeighbourEstimator):
         return rank_found(model, model.queries(X, weighted=False), found, k, options)
 
     def _candidate_matrix(
-        self, X: Any, values: Callable[[Any], Any], threshold: float | None = None
+        self,
+        X: Any,
+        values: Callable[[Any, Calibration | None], Any],
+        threshold: float | str | None = None,
     ) -> Any:
         model = self._current_model()
-        labels, scores = self._ranked(model, X, model.learned.selection.n_candidates)
+        calibration, wanted = model.learned.calibration, model.learned.selection.n_candidates
+        labels, scores = self._ranked(model, X, wanted)
         xp = array_namespace(labels)
         order = xp.argsort(labels, axis=1, stable=True)
         labels, scores = (xp.take_along_axis(part, order, axis=1) for part in (labels, scores))
         kept = labels >= 0
         if threshold is not None:
-            kept = kept & (scores > threshold)
+            kept = kept & is_predicted(scores, threshold, calibration)
         sizes = xp.sum(xp.astype(kept, xp.int64), axis=1)
         indptr = xp.cumulative_sum(sizes, dtype=xp.int64, include_initial=True)
-        csr = indptr, labels[kept], values(scores[kept])
+        csr = indptr, labels[kept], values(scores[kept], calibration)
         return model.placement.as_sparse_like(X, *csr, model.labels.n_labels)
 
     def _learned(self) -> Learned:
@@ -309,6 +331,7 @@ class SWNNRanker(NeighbourEstimator):
             C=_plain(self.C),
             vote_weight=_plain(self.vote_weight),
             random_state=int(self.random_state),
+            calibrate=bool(self.calibrate),
             n_jobs=options.n_jobs,
             memory_budget=options.memory_budget,
         )
@@ -327,6 +350,8 @@ class SWNNRanker(NeighbourEstimator):
         if self.vote_weight != "auto":
             check_exponent(self.vote_weight, "vote_weight")
         check_flag(self.feature_weights, "feature_weights")
+        check_flag(self.calibrate, "calibrate")
+        check_threshold(self.threshold)
         check_seed(self.random_state)
         self._check_machine()
 
@@ -334,15 +359,15 @@ class SWNNRanker(NeighbourEstimator):
         return {name: _plain(getattr(self, name)) for name in _LEARNED_PARAMS}
 
     def _saved_params(self) -> dict[str, Any]:
-        return dict(self._learned().params)
+        return dict(self._learned().params) | {"threshold": _plain(self.threshold)}
 
     def _current_model(self) -> Model:
         model = super()._current_model()
         known = model.learned.params
         for name, value in self._learned_params().items():
-            if value != known.get(name):
+            if value != known.get(name, value):  # older models know fewer parameters
                 raise ValueError(
-                    f"{name}={value!r}, but the ranker was trained with {known.get(name)!r}: "
+                    f"{name}={value!r}, but the ranker was trained with {known[name]!r}: "
                     "call fit again, or set it back"
                 )
         return model
@@ -360,12 +385,12 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _ones(scores: Any) -> Any:
+def _ones(scores: Any, calibration: Calibration | None) -> Any:
     xp = array_namespace(scores)
     return xp.ones(scores.shape, dtype=xp.int8, device=device(scores))
 
 
-def _positive(scores: Any) -> Any:
+def _positive(scores: Any, calibration: Calibration | None) -> Any:
     """Map scores to positive numbers in the same order; see `SWNNRanker.decision_function`."""
     xp = array_namespace(scores)
     above = scores > 0

@@ -64,13 +64,14 @@ def explain_ranking(
     vote = _vote_score(model, found, base, settings.alpha, has_model)
     features, contributions, bias = _linear_parts(model, row, label, ranker, has_model)
     linear = int(contributions.sum()) + bias
+    score = np.asarray((vote + linear) * _STEP)
     names = model.names.get("feature_names")
     order = np.argsort(-np.abs(contributions), kind="stable")
     return RankedExplanation(
         label=label,
         name=base.name,
-        score=(vote + linear) * _STEP,
-        probability=probability(np.asarray((vote + linear) * _STEP)).item(),
+        score=score.item(),
+        probability=probability(score, learned.calibration).item(),
         vote=vote * _STEP,
         model=linear * _STEP,
         bias=bias * _STEP,

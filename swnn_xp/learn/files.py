@@ -6,6 +6,7 @@ from typing import Any
 
 from swnn_kernels.learn.candidates import Selection
 from swnn_kernels.learn.scorer import Ranker
+from swnn_xp.learn.calibration_files import calibration_from, stored_calibration
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.settings import Rule
 from swnn_xp.model.files import Extra, SavedModel
@@ -27,6 +28,9 @@ def stored_learned(learned: Learned) -> Extra:
         "recall": learned.recall,
         "rule": learned.rule._asdict(),
     }
+    if learned.calibration is not None:
+        more = stored_calibration(learned.calibration)
+        return Extra(arrays | dict(more.arrays), meta | dict(more.meta))
     return Extra(arrays, meta)
 
 
@@ -47,7 +51,9 @@ def learned_from(saved: SavedModel, n_features: int) -> Learned:
         beta, recall = _number(meta["beta"]), _number(meta["recall"])
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise StoreError(saved.path, f"manifest.json lacks or garbles {error}") from error
-    return Learned(ranker, selection, beta, n_features, recall, rule, saved.params)
+    params = {name: value for name, value in saved.params.items() if name != "threshold"}
+    calibration = calibration_from(saved)
+    return Learned(ranker, selection, beta, n_features, recall, rule, calibration, params)
 
 
 def _count(value: Any) -> int:

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from swnn_xp.backends import Index, Options, Placement
-from swnn_xp.learn.indexing import host_indexer, host_search
+from swnn_xp.learn.host_search import Search, host_search
+from swnn_xp.learn.indexing import host_indexer
 from swnn_xp.learn.settings import TrainingSettings
-from swnn_xp.learn.train import Progress, Search, Training, learn_feature_weights
+from swnn_xp.learn.train import Progress, Training, learn_feature_weights
 from swnn_xp.model.changes import new_model
 from swnn_xp.model.model import Model
 from swnn_xp.rows.quantise import quantise_rows

@@ -13,6 +13,7 @@ from swnn_kernels.dtypes import frozen
 from swnn_kernels.learn.bins import N_BINS
 from swnn_kernels.learn.candidates import Selection
 from swnn_kernels.learn.scorer import Ranker, Scorer
+from swnn_xp.learn.calibration import Calibration
 from swnn_xp.learn.settings import Rule
 from swnn_xp.rows.canonical import is_ascending
 from swnn_xp.rows.untrusted import check_pointers, check_range
@@ -45,6 +46,8 @@ class Learned:
     """Share of the training rows' labels among the first 50 candidates, of those that could be."""
     rule: Rule
     """C, weight of the vote and of missed positives, as used."""
+    calibration: Calibration | None = None
+    """Map from score to probability; None where there were too few rows, or it was not wanted."""
     params: Mapping[str, Any] = field(default_factory=dict)
     """The estimator's parameters at training."""
 
@@ -64,8 +67,10 @@ class Learned:
         return Scorer.prepare(self.checked_ranker, self.n_features)
 
     def check(self) -> None:
-        """Raise ValueError if the ranker's arrays can't be one."""
+        """Raise ValueError if the ranker's arrays can't be one, or those of the calibration."""
         _ = self.checked_ranker
+        if self.calibration is not None:
+            self.calibration.check()
 
     def placed_ranker(self, placement: Any) -> Ranker:
         """The ranker where a model is; copied there once."""

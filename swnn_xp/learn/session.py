@@ -26,7 +26,8 @@ class RankingSession(Session):
 
     def topk_probabilities_one(self, indices: Any, values: Any, k: int = 5) -> RankedProbabilities:
         """Rank labels for one row, with the probability that each is right."""
-        return with_probabilities(self.predict_one(indices, values, k))
+        best = self.predict_one(indices, values, k)
+        return with_probabilities(best, self._model.learned.calibration)
 
     def _open(self, model: Model) -> None:
         placed = model.placed_labels

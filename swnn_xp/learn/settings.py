@@ -45,6 +45,7 @@ class TrainingSettings(NamedTuple):
     weight_rows: int = 125_000  # most rows that feature weights are learned from
     weight_neighbors: int = _NEIGHBOURS  # that vote while they are learned
     vote_pairs: int = 1_000_000  # pairs that the vote score is fitted on, about
+    calibrate: bool = False  # fit probabilities on a tenth of the rows, left out of label models
 
     @property
     def cuts(self) -> tuple[int, ...]:
@@ -70,6 +71,7 @@ class TrainingSettings(NamedTuple):
             vote_weight=0.6,
             missed=0.0,
             C_power=0.0,
+            calibrate=False,
         )
 
     def with_sizes(self, recall: float) -> TrainingSettings:

@@ -13,12 +13,15 @@ from swnn_kernels.learn.descent import Problem
 from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.learn.vote_score import look_up
 from swnn_kernels.vote.labels import Labels
+from swnn_xp.learn.calibration import Calibration, chosen_rows, fit_calibration
 from swnn_xp.learn.candidates import Candidates, Voters, copy_numbers, leave_one_out
-from swnn_xp.learn.descent import LabelModels, group_pairs, train_labels
+from swnn_xp.learn.descent import Done, LabelModels, group_pairs, train_labels
 from swnn_xp.learn.feature_weights import feature_weights
+from swnn_xp.learn.host_search import Search
+from swnn_xp.learn.left_out import judge_left_out
 from swnn_xp.learn.quantised_models import quantise_models
 from swnn_xp.learn.records import Learned
-from swnn_xp.learn.settings import TrainingSettings, label_costs
+from swnn_xp.learn.settings import Rule, TrainingSettings, label_costs
 from swnn_xp.learn.vote_score import VoteScore, fit_vote_score
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.quantise import quantise_rows
@@ -28,8 +31,6 @@ from swnn_xp.rows.slicing import slice_rows, take_rows
 Progress = Callable[[str, int, int], None]
 """Called with the stage, how much of it is done, and how much there is. If it raises, training
 ends and leaves nothing behind."""
-Search = Callable[[QuantisedRows, int, float], Neighbours]
-"""Finds neighbours of queries, given their number and beta; all on the host."""
 Indexer = Callable[[QuantisedRows], Search]
 """Indexes rows for search, on whatever backend."""
 _LARGEST_BLOCK = 16_384
@@ -37,6 +38,7 @@ _FIRST_CANDIDATES = 50  # whose recall is taken, however many there are
 _FEW_ROWS = 25_000  # up to here, feature weights are learned from all rows
 _CANDIDATE_BYTES = 13, 10  # temporaries of a candidate, and of each of its cuts
 _NEIGHBOUR_BYTES = 16
+_LEFT_OUT = 0.1  # share of the rows whose scores probabilities are fitted on
 
 
 class Training(NamedTuple):
@@ -63,7 +65,7 @@ def learn_feature_weights(
     settings = settings.for_weights()
     blocks = find_blocks(training, index(plain), settings, tell_first)
     judged = judge(training, blocks, settings, tell_first)
-    models = _label_models(training, judged, settings, tell_first)
+    models, _ = _label_models(training, judged, settings, tell_first)
     return feature_weights(models.squares, plain.indices), judged.recall
 
 
@@ -121,7 +123,7 @@ def train_judged(
     keep: bool = False,
 ) -> Learned:
     """Learn label models; the candidates are thrown away on the way unless they are to be kept."""
-    models = _label_models(training, judged, settings, tell, keep)
+    models, calibration = _label_models(training, judged, settings, tell, keep)
     rule = settings.rule(judged.recall)
     tables = np.stack([judged.score.tables(weight) for weight in (1.0, rule.vote_weight)])
     return Learned(
@@ -131,6 +133,7 @@ def train_judged(
         training.plain.n_features,
         judged.recall,
         rule,
+        calibration,
     )
 
 
@@ -140,15 +143,31 @@ def _label_models(
     settings: TrainingSettings,
     tell: Progress,
     keep: bool = False,
-) -> LabelModels:
-    labels, rule = training.labels, settings.rule(judged.recall)
+) -> tuple[LabelModels, Calibration | None]:
+    rule = settings.rule(judged.recall)
     table = judged.score.tables(rule.vote_weight)
     missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if rule.missed > 0 else None
-    pairs = group_pairs(judged.blocks, labels, lambda bins: _offsets(bins, table), missed)
+    pairs = group_pairs(judged.blocks, training.labels, lambda bins: _offsets(bins, table), missed)
     if not keep:
         judged.blocks.clear()  # the pairs hold all that is needed
+    problem = label_problem(training.labels, rule, settings)
+
+    def telling(stage: str) -> Done:
+        return lambda done, total: tell(stage, done, total)
+
+    models = train_labels(training.plain, pairs, problem, settings.n_jobs, telling("label models"))
+    if not settings.calibrate:
+        return models, None
+    out = chosen_rows(training.labels.n_rows, _LEFT_OUT, settings.random_state)
+    rows, machine = (training.plain, training.labels), (settings.n_jobs, telling("probabilities"))
+    judgement = judge_left_out(rows, pairs, problem, rule.vote_weight, out, *machine)
+    return models, fit_calibration(judgement)
+
+
+def label_problem(labels: LabelRows, rule: Rule, settings: TrainingSettings) -> Problem:
+    """What the label models minimise."""
     n_rows = np.bincount(labels.indices, minlength=labels.n_labels)
-    problem = Problem(
+    return Problem(
         costs=label_costs(rule.C, n_rows, settings.C_power),
         missed=max(rule.missed, 1e-9),
         missed_bias=1.0,
@@ -156,13 +175,6 @@ def _label_models(
         passes=settings.passes,
         seed=settings.random_state,
         dropped=settings.dropped,
-    )
-    return train_labels(
-        training.plain,
-        pairs,
-        problem,
-        settings.n_jobs,
-        lambda done, total: tell("label models", done, total),
     )
 
 

@@ -42,11 +42,19 @@ class Session:
         Returns the model of the moment.
     settings : Settings
     budget : int, optional
+    calibrated : bool
+        Whether the model has learned what shares mean; if not, they are the probabilities.
     """
 
     def __init__(
-        self, current: Callable[[], Model], settings: Settings, *, budget: int | None = None
+        self,
+        current: Callable[[], Model],
+        settings: Settings,
+        *,
+        budget: int | None = None,
+        calibrated: bool = False,
     ) -> None:
+        self._calibrated = calibrated
         self._current = current
         self._budget = budget
         self._settings = settings
@@ -96,6 +104,8 @@ class Session:
         found, alpha = Neighbours(ids[None, :], sims[None, :]), self._settings.alpha
         best = self._model.rank_found(found, alpha, int(k), Options())
         likely = ranked_shares(best, found, alpha)
+        if self._calibrated and (steps := self._model.learned.calibration) is not None:
+            likely = np.where(best.labels >= 0, steps.probabilities(likely), 0.0)
         return RankedProbabilities(best.labels[0], best.scores[0], likely[0])
 
     def kneighbors_one(self, indices: Any, values: Any) -> Neighbours:

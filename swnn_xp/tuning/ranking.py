@@ -127,7 +127,10 @@ class _Run:
     def measure(self, tell: Progress) -> None:
         """Try the settings one after the other."""
         began = time.perf_counter()
-        ready, base = self._prepare(tell), self._ranker._training_settings()
+        ready, base = (
+            self._prepare(tell),
+            self._ranker._training_settings()._replace(calibrate=False),
+        )
         tried = [
             base._replace(**setting._asdict()).with_sizes(ready.recall)
             for setting in self._settings

@@ -120,16 +120,12 @@ def ones(votes: Votes) -> Array:
     return xp.ones(votes.labels.shape, dtype=xp.int8, device=device(votes.labels))
 
 
-def above_half(votes: Votes) -> Votes:
-    """Only the labels with more than half of the neighbours' weight."""
+def keep_votes(votes: Votes, kept: Array) -> Votes:
+    """Only the marked votes."""
     xp = array_namespace(votes.scores)
-    likely = shares(votes) > 0.5
-    kept_before = _from_zero(xp, xp.astype(likely, xp.int64))
+    kept_before = _from_zero(xp, xp.astype(kept, xp.int64))
     return Votes(
-        xp.take(kept_before, votes.indptr),
-        votes.labels[likely],
-        votes.scores[likely],
-        votes.totals,
+        xp.take(kept_before, votes.indptr), votes.labels[kept], votes.scores[kept], votes.totals
     )
 
 

@@ -10,6 +10,7 @@ from swnn_kernels.learn.candidates import Selection, digest_rows, find_candidate
 from swnn_kernels.learn.descent import Buffers, Models, Pairs, Problem, Rows, descend
 from swnn_kernels.learn.pairs import Block, count_pairs, place_pairs
 from swnn_kernels.learn.rank import CandidateRanker, rank_candidates
+from swnn_kernels.learn.score_pairs import score_pairs
 from swnn_kernels.learn.scorer import Ranker, Scorer
 from swnn_kernels.learn.vote_score import add_moments, look_up
 from swnn_kernels.records import Rows as QueryRows
@@ -39,6 +40,7 @@ def train() -> None:
     scores = np.empty(2, np.int64)
     look_up(bins.reshape(-1, 1), np.zeros((1, N_BINS), np.int64), scores)
     add_moments(np.ones((2, 2)), np.ones(2), np.zeros(2), np.zeros((2, 2)), np.zeros(2))
+    score_pairs(_scorer(), QueryRows(rows[0], rows[1], rows[2], 1), (_ints(0), _ints(0)))
     _descend(Block(0, names, right, labels.indptr, labels.indices))
 
 
@@ -57,13 +59,15 @@ def _descend(block: Block) -> None:
     descend(Rows(*map(frozen, parts)), pairs, problem, buffers, models, 0, 1)
 
 
+def _scorer() -> Scorer:
+    tables, one = np.zeros(2 * N_BINS, np.int64), np.ones(1, np.uint8)
+    ranker = Ranker(_ints(0, 1), _short(0), np.ones(1, np.int16), _ints(0), one, tables, 0)
+    return Scorer.prepare(ranker, 1)
+
+
 def rank() -> None:
     """Compile what ranking calls."""
-    labels = Labels.prepare(_ints(0, 1, 2), _short(0, 0))
-    tables = np.zeros(2 * N_BINS, np.int64)
-    one = np.ones(1, np.uint8)
-    ranker = Ranker(_ints(0, 1), _short(0), np.ones(1, np.int16), _ints(0), one, tables, 0)
-    scorer = Scorer.prepare(ranker, 1)
+    labels, scorer = Labels.prepare(_ints(0, 1, 2), _short(0, 0)), _scorer()
     queries = QueryRows(_ints(0, 1), _short(0), _short(1), 1)
     found = _ints(0, 1), np.ones(2)
     batch = found[0].reshape(1, 2), found[1].reshape(1, 2)
