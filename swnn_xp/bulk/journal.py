@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NamedTuple, Self
 
 from swnn_xp.io.atomic import final_target, sync
 from swnn_xp.io.position import Position
+from swnn_xp.store.files import sync_folder
 
 
 class Mark(NamedTuple):
@@ -71,6 +72,7 @@ class ResumableOutput:
             self._lock()
             complete = self._last_complete()
             self._out: BinaryIO = opened.enter_context(self._open_partial(complete))
+            sync_folder(self._target.parent)  # a power cut must not take the names of both
             self.start = complete.mark
             if complete.size:
                 self._out.truncate(complete.size)
@@ -95,6 +97,7 @@ class ResumableOutput:
     def finish(self) -> None:
         """Give the output its name and remove the journal."""
         self._partial.replace(self._target)
+        sync_folder(self._target.parent)
         self._journal.unlink()
 
     def discard(self) -> None:
@@ -137,14 +140,15 @@ class ResumableOutput:
         return _Complete(mark, size)
 
     def _entries(self) -> list[Any]:
-        lines = self._journal.read_bytes().splitlines(keepends=True)
+        text = self._journal.read_bytes()
+        whole = text[: text.rfind(b"\n") + 1]  # the last line may be cut off
+        self._log.truncate(len(whole))  # and must not become the start of the next one
         entries = []
-        for number, line in enumerate(lines, 1):
-            if line.endswith(b"\n"):  # the last one may be cut off
-                try:
-                    entries.append(json.loads(line))
-                except ValueError:
-                    raise self._damaged(number) from None
+        for number, line in enumerate(whole.splitlines(), 1):
+            try:
+                entries.append(json.loads(line))
+            except ValueError:
+                raise self._damaged(number) from None
         return entries
 
     def _damaged(self, line: int) -> ValueError:

@@ -1,0 +1,53 @@
+"""A loss of power leaves the old model or the new one; a short run of `power_loss.py`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from disk_states import Call, Disk, disk_states
+
+HERE = Path(__file__).parent
+
+
+def test_short_run():
+    command = [sys.executable, HERE / "power_loss.py", "60", "1", "store", "append", "predict"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    assert "power lost" in run.stdout
+
+
+def replaced(root, *, sync):
+    """Write beside and rename, as every careful program does, and some forget a step of."""
+    (root / "file").write_bytes(b"old")
+    disk, at = Disk(root), str(root.resolve())
+    calls = [Call("create", f"{at}/new", ()), Call("write", f"{at}/new", ("0", "6"), b"newest")]
+    calls += [Call("fsync", f"{at}/new", ())] if sync else []
+    calls += [Call("rename", f"{at}/new", (f"{at}/file",))]
+    return {state.files["file"] for state in disk_states(disk, calls, most=100)}
+
+
+def test_a_synced_file_replaces_another_whole(tmp_path):
+    assert replaced(tmp_path, sync=True) == {b"old", b"newest"}
+
+
+def test_a_file_that_was_not_synced_may_be_torn(tmp_path):
+    assert replaced(tmp_path, sync=False) == {b"old", b"newest", b"", b"new", bytes(6)}
+
+
+def test_entries_wait_for_their_folder(tmp_path):
+    (tmp_path / "folder").mkdir()
+    disk, at = Disk(tmp_path), str(tmp_path.resolve())
+    calls = [Call("create", f"{at}/folder/x", ()), Call("fsync", f"{at}/folder/x", ())]
+    states = [sorted(state.files) for state in disk_states(disk, calls, most=100)]
+    assert states == [["folder"], ["folder", "folder/x"]]
+    calls.append(Call("fsync", f"{at}/folder", ()))
+    last = list(disk_states(Disk(tmp_path), [*calls, Call("mkdir", f"{at}/d", ())], most=100))[-1]
+    assert "folder/x" in last.files
+
+
+def test_what_is_reported_is_known(tmp_path):
+    calls = [Call("create", f"{tmp_path.resolve()}/.reported", ()),
+             Call("write", f"{tmp_path.resolve()}/.reported", ("0", "2"), b"16")]  # fmt: skip
+    assert [state.reported for state in disk_states(Disk(tmp_path), calls, 9)] == [[], ["16"]]
