@@ -8,7 +8,7 @@ from pathlib import Path
 
 from swnn_xp.cli._common import add_params, given, given_params
 
-_TOKEN = "SWNN_RELOAD_TOKEN"
+_TOKEN, _RELOAD_TOKEN = "SWNN_TOKEN", "SWNN_RELOAD_TOKEN"
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -34,15 +34,35 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--reload-token-file",
         type=Path,
         metavar="FILE",
-        help=f"allow POST /v1/reload with the token in this file (or in ${_TOKEN})",
+        help=f"allow POST /v1/reload with the token in this file (or in ${_RELOAD_TOKEN})",
     )
-    parser.add_argument("--access-log", action="store_true", help="log every request")
+    _add_http(parser.add_argument_group("HTTP"))
     parser.set_defaults(run=run)
+
+
+def _add_http(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help=f"require the token in this file (or in ${_TOKEN}) from all but health checks",
+    )
+    group.add_argument(
+        "--cors-origin",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="let pages of this origin ask, such as https://example.org; may be repeated",
+    )
+    group.add_argument("--gzip", action="store_true", help="compress long answers")
+    group.add_argument(
+        "--access-log", action="store_true", help="a line of JSON for each request, on stdout"
+    )
 
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
-    from swnn_xp.serve import Limits, Service, serve
+    from swnn_xp.serve import HTTPOptions, Limits, Service, serve
 
     limits = given(
         queue=args.queue,
@@ -56,13 +76,19 @@ def run(args: argparse.Namespace) -> None:
         args.model,
         threads=args.threads,
         limits=Limits(**limits),
-        token=_token(args.reload_token_file),
+        token=_token(args.reload_token_file, _RELOAD_TOKEN),
         **given_params(args),
     )
-    serve(service, args.host, args.port, access_log=args.access_log)
+    options = HTTPOptions(
+        token=_token(args.token_file, _TOKEN),
+        cors_origins=tuple(args.cors_origin),
+        gzip=args.gzip,
+        access_log=args.access_log,
+    )
+    serve(service, args.host, args.port, options)
 
 
-def _token(file: Path | None) -> str | None:
+def _token(file: Path | None, variable: str) -> str | None:
     if file is not None:
         return file.read_text().strip()
-    return os.environ.get(_TOKEN)
+    return os.environ.get(variable)

@@ -15,7 +15,8 @@ except ImportError as error:
 
 from swnn_xp.serve.app import create_app
 from swnn_xp.serve.limits import Limits
+from swnn_xp.serve.options import HTTPOptions
 from swnn_xp.serve.run import serve
 from swnn_xp.serve.service import Service
 
-__all__ = ["Limits", "Service", "create_app", "serve"]
+__all__ = ["HTTPOptions", "Limits", "Service", "create_app", "serve"]

@@ -9,26 +9,32 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
 
 from swnn_xp._version import __version__
-from swnn_xp.serve.openapi import RELOAD, describe, get_doc
+from swnn_xp.serve.middleware import HeadAsGet, RequireToken
+from swnn_xp.serve.openapi import READY, RELOAD, describe, get_doc
+from swnn_xp.serve.options import HTTPOptions
 from swnn_xp.serve.pages import add_pages
-from swnn_xp.serve.predict import Predict
+from swnn_xp.serve.post import Post
 from swnn_xp.serve.refusal import HTTPRefusal
 from swnn_xp.serve.request_metrics import RequestMetrics
 from swnn_xp.serve.service import Service
+from swnn_xp.serve.suggest import FORM
 from swnn_xp.serve.wire import Failure, Health, encode
 
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def create_app(service: Service) -> FastAPI:
+def create_app(service: Service, options: HTTPOptions = HTTPOptions()) -> FastAPI:  # noqa: B008
     """Make the application around a service, for any ASGI server.
 
     Parameters
     ----------
     service : Service
+    options : HTTPOptions
 
     Returns
     -------
@@ -42,8 +48,8 @@ def create_app(service: Service) -> FastAPI:
     >>> folder = tempfile.mkdtemp()
     >>> SWNNClassifier().fit([[1, 1, 0], [0, 1, 1]], [[1, 0], [0, 1]]).save(folder)
     >>> app = create_app(Service(folder))
-    >>> list(app.openapi()["paths"])
-    ['/v1/predict', '/v1/model', '/v1/reload', '/healthz', '/metrics']
+    >>> list(app.openapi()["paths"])[:3]
+    ['/v1/predict', '/annif/suggest', '/v1/model']
     """
 
     @contextlib.asynccontextmanager
@@ -60,13 +66,35 @@ def create_app(service: Service) -> FastAPI:
     _add_api(app, service)
     add_pages(app)
     describe(app, service.limits)
-    paths = frozenset(getattr(route, "path", "") for route in app.routes)
-    app.add_middleware(RequestMetrics, metrics=service.metrics, paths=paths)
+    _add_middleware(app, service, options)
     return app
 
 
+def _add_middleware(app: FastAPI, service: Service, options: HTTPOptions) -> None:
+    """Add what requests pass; the last one added is the first they meet."""
+    if options.gzip:
+        app.add_middleware(GZipMiddleware, minimum_size=1000)
+    if options.token is not None:
+        tokens = (options.token.encode(), service.reload_token)
+        app.add_middleware(RequireToken, tokens=tuple(t for t in tokens if t is not None))
+    if options.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=options.cors_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type"],
+        )
+    app.add_middleware(HeadAsGet)
+    paths = frozenset(getattr(route, "path", "") for route in app.routes)
+    log = options.access_log
+    app.add_middleware(RequestMetrics, metrics=service.metrics, paths=paths, log=log)
+
+
 def _add_api(app: FastAPI, service: Service) -> None:
-    app.router.routes.append(Route("/v1/predict", Predict(service), methods=["POST"]))
+    predict = Post(service.answer, service.limits, "application/json")
+    suggest = Post(service.suggest, service.limits, FORM)
+    app.router.routes.append(Route("/v1/predict", predict, methods=["POST"]))
+    app.router.routes.append(Route("/annif/suggest", suggest, methods=["POST"]))
 
     @app.get("/v1/model", summary="The model in use", **get_doc("About"))
     async def model() -> Response:
@@ -84,6 +112,16 @@ def _add_api(app: FastAPI, service: Service) -> None:
         except (OSError, ValueError) as error:
             raise HTTPRefusal(409, f"the model in use is kept: {error}") from None
         return _json(encode(service.about()))
+
+    @app.get("/annif", summary="The model as a project of Annif", **get_doc("Project"))
+    async def project() -> Response:
+        return _json(encode(service.project()))
+
+    @app.get("/readyz", summary="Can it take a request?", **READY)
+    async def readyz() -> Response:
+        if service.pool.under_way >= service.pool.room:
+            raise HTTPRefusal(503, "too many requests are waiting", {"Retry-After": "1"})
+        return _json(encode(Health("ready", service.current.number)))
 
     @app.get("/healthz", summary="Is it up?", **get_doc("Health"))
     async def healthz() -> Response:

@@ -9,12 +9,12 @@ from swnn_xp.serve.limits import Limits
 from swnn_xp.serve.refusal import HTTPRefusal
 
 
-async def read_json_body(scope: Any, receive: Any, limits: Limits) -> bytes:
-    """Read a JSON body: 415 for another type, 413 if it is too long, 408 if it is too slow."""
+async def read_body(scope: Any, receive: Any, limits: Limits, wanted: str) -> bytes:
+    """Read a body: 415 if it is not of the type wanted, 413 if too long, 408 if too slow."""
     headers = dict(scope["headers"])
     media_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-    if media_type != b"application/json":
-        raise HTTPRefusal(415, "the body must be application/json")
+    if media_type != wanted.encode():
+        raise HTTPRefusal(415, f"the body must be {wanted}")
     if int(headers.get(b"content-length", b"0")) > limits.bytes:  # the server has checked it
         raise _too_long(limits)
     try:

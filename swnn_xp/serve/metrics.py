@@ -21,35 +21,44 @@ class Metrics:
         self._buckets = [0] * (len(_BOUNDS) + 1)
         self._seconds = 0.0
 
-    def count_request(self, path: str, status: int, seconds: float) -> None:
+    def count_request(self, path: str, status: int, seconds: float, *, is_prediction: bool) -> None:
         """Count a request; predictions are also timed."""
         self.requests[path, status] += 1
-        if path == "/v1/predict":
+        if is_prediction:
             self._buckets[bisect_left(_BOUNDS, seconds)] += 1
             self._seconds += seconds
 
     def text(self, *, waiting_or_running: int, room: int, model: int, model_rows: int) -> str:
         """All figures as text, including those that the caller knows."""
-        lines = ["# TYPE swnn_requests_total counter"]
+        lines = _header("swnn_requests_total", "counter", "Requests by path and status.")
         lines += [
             f'swnn_requests_total{{path="{path}",status="{status}"}} {count}'
             for (path, status), count in sorted(self.requests.items())
         ]
-        lines.append("# TYPE swnn_predict_seconds histogram")
+        lines += _header("swnn_predict_seconds", "histogram", "Time to answer a prediction.")
         total = 0
         for bound, count in zip([*map(str, _BOUNDS), "+Inf"], self._buckets, strict=True):
             total += count
             lines.append(f'swnn_predict_seconds_bucket{{le="{bound}"}} {total}')
         lines += [f"swnn_predict_seconds_sum {self._seconds:.6f}"]
         lines += [f"swnn_predict_seconds_count {total}"]
-        for name, metric_type, value in (
-            ("swnn_rows_total", "counter", self.rows),
-            ("swnn_reloads_total", "counter", self.reloads),
-            ("swnn_failed_reloads_total", "counter", self.failed_reloads),
-            ("swnn_waiting_or_running", "gauge", waiting_or_running),
-            ("swnn_room", "gauge", room),
-            ("swnn_model", "gauge", model),
-            ("swnn_model_rows", "gauge", model_rows),
+        for name, kind, value, meaning in (
+            ("swnn_rows_total", "counter", self.rows, "Rows in all requests."),
+            ("swnn_reloads_total", "counter", self.reloads, "Times the model was replaced."),
+            (
+                "swnn_failed_reloads_total",
+                "counter",
+                self.failed_reloads,
+                "Times the model could not be replaced.",
+            ),
+            ("swnn_waiting_or_running", "gauge", waiting_or_running, "Requests under way."),
+            ("swnn_room", "gauge", room, "Requests that may be under way at once."),
+            ("swnn_model", "gauge", model, "Number of the model in use, from 1."),
+            ("swnn_model_rows", "gauge", model_rows, "Training rows of the model in use."),
         ):
-            lines += [f"# TYPE {name} {metric_type}", f"{name} {value}"]
+            lines += [*_header(name, kind, meaning), f"{name} {value}"]
         return "\n".join(lines) + "\n"
+
+
+def _header(name: str, kind: str, meaning: str) -> list[str]:
+    return [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from swnn_xp.serve.limits import Limits
+from swnn_xp.serve.suggest import FORM
 from swnn_xp.serve.wire import (
     EXPLANATIONS,
     REF_TEMPLATE,
@@ -17,6 +18,8 @@ from swnn_xp.serve.wire import (
     Health,
     PredictRequest,
     PredictResponse,
+    Project,
+    Suggestions,
 )
 
 _REFUSALS = {
@@ -40,16 +43,32 @@ def _predict() -> dict[str, Any]:
         "summary": "Rank labels for rows",
         "operationId": "predict",
         "requestBody": {"required": True, "content": _json("PredictRequest")},
-        "responses": {
-            "200": {
-                "description": "A prediction for each row",
-                "content": _json("PredictResponse"),
-            },
-            **{
-                str(status): {"description": why, "content": _json("Failure")}
-                for status, why in _REFUSALS.items()
-            },
+        "responses": _responses("A prediction for each row", "PredictResponse"),
+    }
+
+
+def _suggest() -> dict[str, Any]:
+    form = {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string"},
+            "limit": {"type": "integer", "minimum": 1},
         },
+        "required": ["text"],
+    }
+    return {
+        "summary": "Labels for a text, in the protocol of Annif's http backend",
+        "operationId": "suggest",
+        "requestBody": {"required": True, "content": {FORM: {"schema": form}}},
+        "responses": _responses("Labels with scores", "Suggestions"),
+    }
+
+
+def _responses(description: str, name: str) -> dict[str, Any]:
+    success = {"200": {"description": description, "content": _json(name)}}
+    return success | {
+        str(status): {"description": why, "content": _json("Failure")}
+        for status, why in _REFUSALS.items()
     }
 
 
@@ -59,6 +78,12 @@ def get_doc(answer: str | None) -> dict[str, Any]:
     return {"responses": {200: {"description": "Success", "content": content}}}
 
 
+READY: dict[str, Any] = {
+    "responses": {
+        200: {"description": "It can", "content": _json("Health")},
+        503: {"description": "Too many requests are waiting", "content": _json("Failure")},
+    },
+}
 RELOAD: dict[str, Any] = {
     "openapi_extra": {"security": [{"token": []}]},
     "responses": {
@@ -73,15 +98,25 @@ RELOAD: dict[str, Any] = {
 def describe(app: FastAPI, limits: Limits) -> None:
     """Complete the application's document: types, limits, the token."""
     _, components = msgspec.json.schema_components(
-        [PredictRequest, PredictResponse, *EXPLANATIONS, About, Health, Failure],
+        [
+            PredictRequest,
+            PredictResponse,
+            *EXPLANATIONS,
+            Suggestions,
+            About,
+            Project,
+            Health,
+            Failure,
+        ],
         ref_template=REF_TEMPLATE,
     )
     components["PredictRequest"]["properties"]["rows"]["maxItems"] = limits.rows
     components["PredictRequest"]["properties"]["k"]["maximum"] = limits.k
     _limit_row(components["Row"]["properties"], limits.features)
     document = get_openapi(title=app.title, version=app.version, routes=app.routes)
-    # FastAPI does not know this route: see `predict.py`.
-    document["paths"] = {"/v1/predict": {"post": _predict()}} | document["paths"]
+    # FastAPI does not know these routes: see `post.py`.
+    posts = {"/v1/predict": {"post": _predict()}, "/annif/suggest": {"post": _suggest()}}
+    document["paths"] = posts | document["paths"]
     document["components"] = {
         "schemas": components,
         "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -10,6 +11,10 @@ from msgspec import UNSET
 
 from swnn_xp.serve.refusal import HTTPRefusal
 from swnn_xp.serve.wire import Row
+from swnn_xp.text import TextVectorizer
+
+# Signs around a word; those of c++ and c# belong to it.
+_EDGES = re.compile(r"^[^\w+#]+|[^\w+#]+$")
 
 
 class ParsedRow(NamedTuple):
@@ -21,33 +26,71 @@ class ParsedRow(NamedTuple):
     """Names that the model does not know; None if the row came by number."""
 
 
-def to_query(
-    row: Row, number: int, n_features: int, known: Mapping[str, int] | None, most: int
-) -> ParsedRow:
+class KnownFeatures(NamedTuple):
+    """Features that rows of requests may have."""
+
+    n_features: int
+    ids: Mapping[str, int] | None = None
+    """By name, if the model has names."""
+    vectorizer: TextVectorizer | None = None
+    """Of a model that takes texts."""
+
+
+def to_query(row: Row, number: int, known: KnownFeatures, most: int) -> ParsedRow:
     """Convert a row to what a session takes.
 
     Examples
     --------
-    >>> to_query(Row(indices=[3, 1, 3], values=[1.0, 2.0, 0.5]), 0, 4, None, 10).values.tolist()
+    >>> row = Row(indices=[3, 1, 3], values=[1.0, 2.0, 0.5])
+    >>> to_query(row, 0, KnownFeatures(4), 10).values.tolist()
     [2.0, 1.5]
     """
     unknown = None
-    if row.features is not UNSET:
-        if row.indices is not UNSET or row.values is not UNSET:
-            raise HTTPRefusal(422, f"row {number}: has both features and indices or values")
-        ids, numbers, unknown = _by_name(row.features, number, known, most)
+    _check_kind(row, number)
+    if row.text is not UNSET and known.vectorizer is not None:
+        indices, values = known.vectorizer.row(row.text)
+        _check_length(indices.size, number, most)
+        return ParsedRow(indices, values, None)
+    if row.text is not UNSET:
+        words = _known_words(row.text, known.ids or {})
+        ids, numbers, unknown = _by_name(words, number, known.ids, most)
+    elif row.features is not UNSET:
+        ids, numbers, unknown = _by_name(row.features, number, known.ids, most)
     else:
         ids, numbers = _by_number(row, number, most)
     indices, values = np.array(ids, np.int64), np.array(numbers, np.float64)
     if indices.size > 1 and not (indices[1:] > indices[:-1]).all():
         indices, values = _summed(indices, values)
-    if indices.size and indices[-1] >= n_features:
+    if indices.size and indices[-1] >= known.n_features:
         raise HTTPRefusal(
-            422, f"row {number}: feature {indices[-1]} is outside 0..{n_features - 1}"
+            422, f"row {number}: feature {indices[-1]} is outside 0..{known.n_features - 1}"
         )
     if not np.isfinite(values).all():
         raise HTTPRefusal(422, f"row {number}: a feature's values sum up to infinity")
     return ParsedRow(indices, values, unknown)
+
+
+def _check_kind(row: Row, number: int) -> None:
+    by_number = row.indices is not UNSET or row.values is not UNSET
+    if (row.features is not UNSET) + (row.text is not UNSET) + by_number > 1:
+        what = "features and indices or values" if row.text is UNSET else "a text and features"
+        raise HTTPRefusal(422, f"row {number}: has both {what}")
+
+
+def _known_words(text: str, known: Mapping[str, int]) -> list[str]:
+    """Words of a text as the model's names spell them, if any spelling is one of them.
+
+    Examples
+    --------
+    >>> _known_words("Chess, (C++) or GO!", {"chess": 0, "c++": 1, "GO": 2})
+    ['chess', 'c++', 'or', 'GO']
+    """
+    found = []
+    for word in text.split():
+        bare = _EDGES.sub("", word)
+        spellings = (word, bare, word.lower(), bare.lower())
+        found.append(next((each for each in spellings if each in known), bare or word))
+    return found
 
 
 def _by_number(row: Row, number: int, most: int) -> tuple[Any, Any]:

@@ -11,11 +11,15 @@ import threading
 import uvicorn
 
 from swnn_xp.serve.app import create_app
+from swnn_xp.serve.options import HTTPOptions
 from swnn_xp.serve.service import Service
 
 
 def serve(
-    service: Service, host: str = "127.0.0.1", port: int = 8000, *, access_log: bool = False
+    service: Service,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    options: HTTPOptions = HTTPOptions(),  # noqa: B008 (it never changes)
 ) -> None:
     """Serve until SIGTERM or SIGINT, which let running requests finish; SIGHUP reloads the model.
 
@@ -24,8 +28,7 @@ def serve(
     service : Service
     host, port : str, int
         Where to listen; port 0 picks a free port. The address is printed.
-    access_log : bool
-        Log every request.
+    options : HTTPOptions
 
     Examples
     --------
@@ -41,12 +44,12 @@ def serve(
     listener = _listen(host, port)
     server = uvicorn.Server(
         uvicorn.Config(
-            create_app(service),
+            create_app(service, options),
             loop="uvloop",
             http="httptools",
             ws="none",
-            access_log=access_log,
-            log_level="info" if access_log else "warning",
+            access_log=False,
+            log_level="warning",
             server_header=False,
             timeout_graceful_shutdown=int(service.limits.seconds) + 5,
         )

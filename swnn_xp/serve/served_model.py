@@ -19,7 +19,8 @@ from swnn_xp.model.session import Session
 from swnn_xp.rows.canonical import to_csr
 from swnn_xp.serve.limits import Limits
 from swnn_xp.serve.refusal import HTTPRefusal
-from swnn_xp.serve.rows import ParsedRow, to_query
+from swnn_xp.serve.rows import KnownFeatures, ParsedRow, to_query
+from swnn_xp.serve.suggest import suggestions
 from swnn_xp.serve.wire import (
     PredictRequest,
     PredictResponse,
@@ -54,29 +55,39 @@ class ServedModel:
         self._path = path
         self._limits = limits
         self.label_names = self.clf.label_names_
-        names = self.clf.feature_names_
-        # Reversed, so that the first of equal names wins.
-        ids = range(len(names or ()) - 1, -1, -1)
-        self.feature_ids = None if names is None else {names[i]: i for i in ids}
+        self.label_uris = self.clf.label_uris_ or self.label_names
+        self.features = KnownFeatures(
+            self.clf.n_features_in_, _ids_by_name(self.clf.feature_names_), self.clf.vectorizer_
+        )
+        self.modified = path.joinpath("manifest.json").stat().st_mtime
         self._sessions: SimpleQueue[Session] = SimpleQueue()
         for _ in range(threads + 1):  # the event loop answers too
             session = self.clf.session()
-            session.predict_one([], [], limits.k)  # compiles or loads the kernel, makes buffers
+            # Compiles or loads the kernel, makes buffers.
+            session.topk_probabilities_one([], [], limits.k)
             self._sessions.put(session)
 
     def answer(self, request: PredictRequest, deadline: float) -> bytes:
-        """Answer a request: the body of the response.
+        """Answer a request: the body of the response."""
+        return encode(PredictResponse(self.number, self.predict(request, deadline)))
+
+    def suggest(self, request: PredictRequest, deadline: float) -> bytes:
+        """Answer a request of one row in the protocol of Annif."""
+        (prediction,) = self.predict(request, deadline)
+        return encode(suggestions(prediction, self.label_uris, self.label_names))
+
+    def predict(self, request: PredictRequest, deadline: float) -> list[RowPrediction]:
+        """Predict the rows of a request.
 
         The request is refused if a row has not been started by the deadline (`time.monotonic`).
         """
         session = self._sessions.get()
         try:
-            rows = [
+            return [
                 self._row(session, request, number, deadline) for number in range(len(request.rows))
             ]
         finally:
             self._sessions.put(session)
-        return encode(PredictResponse(self.number, rows))
 
     def parse(self, body: bytes) -> PredictRequest:
         """Parse the body of a request, or refuse it."""
@@ -103,8 +114,7 @@ class ServedModel:
         if time.monotonic() > deadline:
             raise HTTPRefusal(504, "the answer takes too long")
         row = request.rows[number]
-        width = self.clf.n_features_in_
-        query = to_query(row, number, width, self.feature_ids, self._limits.features)
+        query = to_query(row, number, self.features, self._limits.features)
         try:
             return self._predict(session, request, query)
         except ValueError as error:
@@ -116,9 +126,9 @@ class ServedModel:
     def _predict(
         self, session: Session, request: PredictRequest, query: ParsedRow
     ) -> RowPrediction:
-        labels, scores = session.predict_one(query.indices, query.values, request.k)
-        found = int(np.count_nonzero(labels >= 0))
-        prediction = RowPrediction(labels[:found].tolist(), scores[:found].tolist())
+        best = session.topk_probabilities_one(query.indices, query.values, request.k)
+        found = int(np.count_nonzero(best.labels >= 0))
+        prediction = RowPrediction(*(part[:found].tolist() for part in best))
         if self.label_names is not None:
             prediction.names = [self.label_names[label] for label in prediction.labels]
         if query.unknown is not None:
@@ -139,3 +149,10 @@ class ServedModel:
             features = explanation.features[:_SHOWN_FEATURES]
             return replace(explanation, voters=voters, features=features)
         return replace(explanation, voters=voters)
+
+
+def _ids_by_name(names: list[str] | None) -> dict[str, int] | None:
+    if names is None:
+        return None
+    # Reversed, so that the first of equal names wins.
+    return {names[i]: i for i in range(len(names) - 1, -1, -1)}

@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from dataclasses import asdict
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from swnn_xp._checks import check_count
 from swnn_xp.loading import kind_of
 from swnn_xp.serve.limits import Limits
 from swnn_xp.serve.metrics import Metrics
+from swnn_xp.serve.middleware import token_of
 from swnn_xp.serve.pool import Pool
 from swnn_xp.serve.served_model import ServedModel
-from swnn_xp.serve.wire import About
+from swnn_xp.serve.suggest import parse_form
+from swnn_xp.serve.wire import About, Project
 
 _SHORT_BYTES = 1 << 16  # of a body that is parsed in the event loop
 _log = logging.getLogger("swnn_xp.serve")
@@ -81,8 +84,17 @@ class Service:
         else:
             request = model.parse(body)
         self.metrics.rows += len(request.rows)
-        short = len(request.rows) == 1 and not request.explain
+        is_short = len(body) <= _SHORT_BYTES and len(request.rows) == 1
+        short = is_short and not request.explain
         return await self.pool.run(partial(model.answer, request, deadline), short=short)
+
+    async def suggest(self, body: bytes) -> bytes:
+        """Answer a form in the protocol of Annif with the model in use now."""
+        model, deadline = self.current, time.monotonic() + self.limits.seconds
+        request = parse_form(body, self.limits)
+        self.metrics.rows += 1
+        short = len(body) <= _SHORT_BYTES
+        return await self.pool.run(partial(model.suggest, request, deadline), short=short)
 
     def reload(self) -> ServedModel:
         """Open the model again; if that fails, the one in use stays.
@@ -107,12 +119,17 @@ class Service:
         except (OSError, ValueError) as error:
             _log.error("the model in use is kept: %s", error)
 
+    @property
+    def reload_token(self) -> bytes | None:
+        """Token that allows reloading over HTTP."""
+        return self._token
+
     def may_reload(self, authorization: str | None) -> bool | None:
         """Whether the header carries the token; None if no token is configured."""
         if self._token is None:
             return None
         given = (authorization or "").encode("latin-1")  # the bytes as they came
-        return hmac.compare_digest(given, b"Bearer " + self._token)
+        return hmac.compare_digest(token_of(given), self._token)
 
     def about(self) -> About:
         """Describe the model in use."""
@@ -125,10 +142,16 @@ class Service:
             labels=clf.n_labels_,
             kind=kind_of(clf),
             **clf._settings()._asdict(),
-            feature_names=model.feature_ids is not None,
+            feature_names=model.features.ids is not None,
             label_names=model.label_names is not None,
+            text=model.features.vectorizer is not None,
             limits=asdict(self.limits),
         )
+
+    def project(self) -> Project:
+        """Describe the model in use as Annif describes a project."""
+        modified = datetime.fromtimestamp(self.current.modified, UTC).isoformat()
+        return Project("swnn", self._path.name, True, modified)
 
     def _load(self, number: int, threads: int) -> ServedModel:
         return ServedModel(self._path, number, threads, self.limits, self._params)

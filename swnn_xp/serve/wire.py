@@ -29,15 +29,17 @@ _Explained = Annotated[
 
 
 class Row(msgspec.Struct, forbid_unknown_fields=True):  # type: ignore[misc, call-arg]
-    """A sparse row: ``indices`` with optional ``values``, or ``features``.
+    """A row: ``indices`` with optional ``values``, or ``features``, or a ``text``.
 
     Features are names: in a list each has the value 1, an object gives the values. Values of a
-    repeated feature are summed.
+    repeated feature are summed. A model that was not fitted on texts takes the words of a text
+    that it knows, each with the value 1.
     """
 
     indices: list[FeatureId] | UnsetType = UNSET
     values: list[float] | UnsetType = UNSET
     features: list[str] | dict[str, float] | UnsetType = UNSET
+    text: str | UnsetType = UNSET
 
 
 class PredictRequest(msgspec.Struct, forbid_unknown_fields=True):  # type: ignore[misc, call-arg]
@@ -55,6 +57,7 @@ class RowPrediction(msgspec.Struct):  # type: ignore[misc]
 
     labels: list[int]
     scores: list[float]
+    probabilities: Annotated[list[float], Meta(description="that each label is right")]
     names: Annotated[
         list[str] | UnsetType, Meta(description="of the labels, if the model has names")
     ] = UNSET
@@ -84,7 +87,31 @@ class About(msgspec.Struct):  # type: ignore[misc]
     beta: float
     feature_names: Annotated[bool, Meta(description="whether rows may be given by names")]
     label_names: bool
+    text: Annotated[bool, Meta(description="whether the model was fitted on texts")]
     limits: dict[str, float]
+
+
+class Suggestion(msgspec.Struct):  # type: ignore[misc]
+    """A label for a text, as Annif has it."""
+
+    uri: str
+    label: str
+    score: Annotated[float, Meta(description="probability that the label is right")]
+
+
+class Suggestions(msgspec.Struct):  # type: ignore[misc]
+    """Labels for a text, best first."""
+
+    results: list[Suggestion]
+
+
+class Project(msgspec.Struct):  # type: ignore[misc]
+    """The model in use, as Annif describes a project."""
+
+    project_id: str
+    name: str
+    is_trained: bool
+    modification_time: Annotated[str, Meta(description="of the model's folder, ISO 8601")]
 
 
 class Health(msgspec.Struct):  # type: ignore[misc]

@@ -196,7 +196,7 @@ def http_body(data: bytes) -> None:
     import msgspec
 
     from swnn_xp.serve.refusal import HTTPRefusal
-    from swnn_xp.serve.rows import to_query
+    from swnn_xp.serve.rows import KnownFeatures, to_query
     from swnn_xp.serve.wire import decode_request
 
     try:
@@ -206,7 +206,7 @@ def http_body(data: bytes) -> None:
     session = served()
     for number, row in enumerate(request.rows):
         with contextlib.suppress(HTTPRefusal):
-            query = to_query(row, number, X.shape[1], {"a": 0, "b": 3}, 20)
+            query = to_query(row, number, KnownFeatures(X.shape[1], {"a": 0, "b": 3}), 20)
             session.predict_one(query.indices, query.values, min(request.k, 9))
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +22,8 @@ PATIENCE = 250
 FEATURES = ["red", "green", "blue", "<b>bold</b>", "ünïcode", "two words", "", "7"]
 LABELS = ["warm", "cold", "<img src=x onerror=alert(1)>", "größe"]
 TOKEN = "s3cret-tökén"
+# Where to keep screenshots to look at; none are kept by default.
+SHOTS = os.environ.get("SWNN_SCREENSHOTS")
 
 
 def make_model(path, seed=0, **names):
@@ -102,3 +105,9 @@ def run():
             return Running(process, process.stdout.readline().split()[-1])
 
         yield start
+
+
+@pytest.fixture
+def shot(tmp_path):
+    folder = Path(SHOTS) if SHOTS else tmp_path
+    return lambda page, name: page.screenshot(folder / f"{name}.png")

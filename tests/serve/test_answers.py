@@ -65,7 +65,8 @@ def test_unknown_words_are_reported(client):
     answer = client.post("/v1/predict", json={"rows": [row, {"features": ["x"]}]}).json()
     assert answer["rows"][0]["unknown"] == ["teal", "Blue"]
     assert answer["rows"][0]["labels"]
-    assert answer["rows"][1] == {"labels": [], "scores": [], "names": [], "unknown": ["x"]}
+    empty = {"labels": [], "scores": [], "probabilities": [], "names": [], "unknown": ["x"]}
+    assert answer["rows"][1] == empty
 
 
 def test_explain(client, named):
@@ -245,8 +246,11 @@ def test_the_document_describes_every_route(client, service):
     document = client.get("/openapi.json").json()
     assert list(document["paths"]) == [
         "/v1/predict",
+        "/annif/suggest",
         "/v1/model",
         "/v1/reload",
+        "/annif",
+        "/readyz",
         "/healthz",
         "/metrics",
     ]

@@ -36,11 +36,23 @@ def test_rows_of_all_kinds(api, mode):
 
 
 @pytest.mark.parametrize(
-    "route", ["GET /v1/model", "POST /v1/reload", "GET /healthz", "GET /metrics"]
+    "route",
+    [
+        "GET /v1/model",
+        "POST /v1/reload",
+        "GET /annif",
+        "GET /healthz",
+        "GET /readyz",
+        "GET /metrics",
+    ],
 )
 def test_routes_without_a_body(api, route):
     method, path = route.split()
     fuzz(api[path][method], GenerationMode.POSITIVE, 5)
+
+
+def test_forms(api):
+    fuzz(api["/annif/suggest"]["POST"], GenerationMode.POSITIVE, 10)
 
 
 def fuzz(operation, mode, examples):

@@ -1,23 +1,11 @@
 """The pages as a person meets them, in headless Chromium, on a desktop and on a phone."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 from .browser import CHROMIUM, open_page
 from .conftest import LABELS
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="left out: there is no Chromium")
-
-# Where to keep screenshots to look at; none are kept by default.
-SHOTS = os.environ.get("SWNN_SCREENSHOTS")
-
-
-@pytest.fixture
-def shot(tmp_path):
-    folder = Path(SHOTS) if SHOTS else tmp_path
-    return lambda page, name: page.screenshot(folder / f"{name}.png")
 
 
 @pytest.fixture

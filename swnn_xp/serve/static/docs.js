@@ -7,6 +7,18 @@ function element(tag, text, className) {
   return made;
 }
 
+// Docstrings mark code by backticks.
+function prose(tag, text, className) {
+  const made = element(tag, "", className);
+  const parts = text.split(/``([^`]+)``|`([^`]+)`/);
+  for (let i = 0; i < parts.length; i += 3) {
+    made.append(parts[i]);
+    const code = parts[i + 1] ?? parts[i + 2];
+    if (code) made.append(element("code", code));
+  }
+  return made;
+}
+
 function nameOf(schema) {
   if (schema === undefined) return "";
   if (schema.$ref) return schema.$ref.split("/").pop();
@@ -40,7 +52,13 @@ function type(name, schema) {
     const extra = [required.has(field) ? "" : "optional", ...bounds].filter(Boolean).join(", ");
     return `${field}  ${nameOf(kind)}${extra ? ` (${extra})` : ""}${note}`;
   });
-  return [element("h2", name), element("p", schema.description ?? "", "quiet"), element("pre", fields.join("\n"))];
+  return [element("h2", name), prose("p", schema.description ?? "", "quiet"), element("pre", fields.join("\n"))];
+}
+
+function showAddress() {
+  const example = document.getElementById("example");
+  const here = new URL(".", location.href).href.replace(/\/$/, "");
+  example.textContent = example.textContent.replace("localhost:8000", here);
 }
 
 async function describe() {
@@ -55,4 +73,5 @@ async function describe() {
   }
 }
 
+showAddress();
 describe();

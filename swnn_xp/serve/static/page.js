@@ -3,7 +3,7 @@
 
 const at = (id) => document.getElementById(id);
 const FIRST_VOTERS = 4; // of a label; the others are a click away
-let byName = true;
+let asText = true;
 
 function element(tag, text, className) {
   const made = document.createElement(tag);
@@ -22,17 +22,21 @@ function percent(share) {
 
 async function describe() {
   const model = await (await fetch("v1/model")).json();
-  byName = model.feature_names;
+  asText = model.text || model.feature_names;
   at("about").textContent =
     `${counted(model.rows, "row")}, ${counted(model.features, "feature")}, ` +
     `${counted(model.labels, "label")}; the ${model.n_neighbors} most similar rows vote.`;
   at("k").max = Math.min(model.limits.k, model.limits.explained);
-  if (!byName) at("words-label").textContent = "Feature numbers, such as 12 or 12:0.5";
+  if (model.text) {
+    at("title").textContent = document.title = "Labels for texts";
+    at("words-label").textContent = "Text";
+  }
+  if (!asText) at("words-label").textContent = "Feature numbers, such as 12 or 12:0.5";
 }
 
 function rowOf(text) {
+  if (asText) return { text };
   const words = text.split(/\s+/).filter(Boolean);
-  if (byName) return { features: words };
   const pairs = words.map((word) => word.split(":"));
   return {
     indices: pairs.map(([index]) => Number(index)),
