@@ -28,7 +28,7 @@ def main() -> int:
     if nvcc is None:
         print("CUDA sources were not compiled: nvcc is not on the path")
         return 0
-    print(f"{'kernel':<14}{'arch':<8}{'registers':>10}{'shared':>8}{'stack':>7}{'spills':>8}")
+    print(f"{'kernel':<18}{'arch':<8}{'registers':>10}{'shared':>8}{'stack':>7}{'spills':>8}")
     for name in SOURCES:
         for arch in ARCHITECTURES:
             report = compile_one(nvcc, name, arch)
@@ -37,7 +37,7 @@ def main() -> int:
             for use in USE.finditer(report):
                 shared = re.search(r"(\d+) bytes smem", use["rest"])
                 print(
-                    f"{use['kernel']:<14}{arch:<8}{use['registers']:>10}"
+                    f"{use['kernel']:<18}{arch:<8}{use['registers']:>10}"
                     f"{shared[1] if shared else '0':>8}{use['stack']:>7}{use['spills']:>8}"
                 )
     return 0

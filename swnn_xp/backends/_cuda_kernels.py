@@ -61,7 +61,7 @@ def search(
     sums = cupy.zeros((n_queries, n_rows), dtype=cupy.uint64)
     entries = int(queries.indices.shape[0])
     if entries:
-        _launch(
+        launch(
             "scatter", "scatter", (entries, _LIST_BLOCKS),
             *postings, *queries[:3], cupy.int64(n_rows), sums,
         )  # fmt: skip
@@ -70,7 +70,7 @@ def search(
     keys = cupy.empty((n_queries, tiles, slots), dtype=cupy.uint64)
     rows = cupy.empty((n_queries, tiles, slots), dtype=cupy.int32)
     marks = 0 if removed is None else removed.view(cupy.uint8)
-    _launch(
+    launch(
         "select", "select_tiles", (tiles, n_queries),
         sums, sizes, queries.indptr, marks, cupy.int32(n_rows), cupy.int32(_TILE),
         cupy.int32(slots), cupy.float64(beta), keys, rows,
@@ -78,7 +78,7 @@ def search(
     shape = n_queries, n_neighbors
     ids, sims = cupy.empty(shape, dtype=cupy.int64), cupy.empty(shape, dtype=cupy.float64)
     best_keys, best_rows = cupy.empty(shape, cupy.uint64), cupy.empty(shape, cupy.int32)
-    _launch(
+    launch(
         "select", "select_merge", (n_queries,),
         keys, rows, cupy.int32(tiles * slots), cupy.int32(n_neighbors),
         best_keys, best_rows, ids, sims,
@@ -100,7 +100,7 @@ def rank(found: Neighbours, labels: LabelRows, most_labels: int, alpha: float, k
     voted = cupy.empty((n_queries, capacity), dtype=cupy.int32)
     best_labels = cupy.empty((n_queries, k), dtype=cupy.int64)
     best_scores = cupy.empty((n_queries, k), dtype=cupy.float64)
-    _launch(
+    launch(
         "vote", "vote_topk", (n_queries,),
         *found, *labels[:2], cupy.int32(n_neighbors), cupy.int64(labels.n_labels),
         cupy.int64(capacity), cupy.float64(alpha), cupy.int32(k),
@@ -119,7 +119,8 @@ def rank_capacity(labels: LabelRows, n_neighbors: int, most_labels: int) -> int:
     return max(1, min(labels.n_labels, n_neighbors * most_labels))
 
 
-def _launch(module: str, kernel: str, grid: tuple[int, ...], *args: Any) -> None:
+def launch(module: str, kernel: str, grid: tuple[int, ...], *args: Any) -> None:
+    """Launch a kernel of one of the sources, with a fixed number of threads."""
     # CuPy passes pointers as they are: an array that is not contiguous would be misread.
     args = tuple(cupy.ascontiguousarray(a) if isinstance(a, cupy.ndarray) else a for a in args)
     _module(module).get_function(kernel)(grid, (_THREADS,), args)

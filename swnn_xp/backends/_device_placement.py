@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +15,12 @@ from swnn_xp.rows.input_kind import host_array, host_rows, input_kind, is_host, 
 from swnn_xp.rows.on_device import Entries, device_rows
 from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
 
-Block = TypeVar("Block")
-
 
 class DevicePlacement(Placement):
     """The memory of one device; a subclass knows the library.
 
     Five methods to write: `find_device`, `device_of`, `entries`, `to_device`, `sparse`.
     """
-
-    out_of_memory: ClassVar[tuple[type[Exception], ...]] = (MemoryError,)
 
     def __init__(self, backend: str, device: Any) -> None:
         self.backend = backend
@@ -54,13 +48,6 @@ class DevicePlacement(Placement):
     def accepts(cls, X: Any, backend: str) -> bool:
         """True if `entries` takes the matrix."""
         return input_kind(X) == backend
-
-    def current(self) -> contextlib.AbstractContextManager[Any]:
-        """Make the device the current one, in libraries that have a current device."""
-        return contextlib.nullcontext()
-
-    def release(self) -> None:
-        """Return cached memory before another try with a smaller block."""
 
     @classmethod
     def find(cls, backend: str, device: Any = None, X: Any = None) -> Self:
@@ -121,23 +108,6 @@ class DevicePlacement(Placement):
             return to_csr(indptr, columns, values, shape)
         with self.current():
             return self.sparse(indptr, columns, values, shape)
-
-    def in_blocks(self, total: int, step: int, work: Callable[[int, int], Block]) -> list[Block]:
-        """Call ``work(start, stop)`` block by block; where memory runs out, halve the block."""
-        blocks: list[Block] = []
-        start, step = 0, max(1, min(step, total))
-        while start < total or not blocks:
-            stop = min(start + step, total)
-            try:
-                blocks.append(work(start, stop))
-            except self.out_of_memory:
-                if step == 1:
-                    raise
-                step //= 2
-                self.release()
-            else:
-                start = stop
-        return blocks
 
     def _named(self, device: Any) -> Any:
         """Device that the user's word for it names, as the library's arrays name theirs."""

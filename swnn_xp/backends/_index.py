@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -15,6 +15,25 @@ from swnn_xp.rows.records import Array, QuantisedRows
 from swnn_xp.rows.untrusted import untrusted_rows
 from swnn_xp.vote.blocks import rank_in_blocks, vote_in_blocks
 from swnn_xp.vote.votes import Votes
+
+if TYPE_CHECKING:  # the kernels need numba, which this module does not
+    from swnn_kernels.learn.candidates import Selection
+    from swnn_kernels.learn.scorer import Ranker, Scorer
+
+
+class LearnedRanker(Protocol):
+    """What ranks candidates, for `Index.rank_candidates`."""
+
+    @property
+    def selection(self) -> Selection:
+        """How neighbours become candidates."""
+
+    @property
+    def scorer(self) -> Scorer:
+        """The ranker as the kernels take it."""
+
+    def placed_ranker(self, placement: Placement) -> Ranker:
+        """The ranker's arrays where a placement is."""
 
 
 class Index(ABC):
@@ -123,3 +142,19 @@ class Index(ABC):
     def vote_found(self, found: Neighbours, labels: Any, alpha: float, options: Options) -> Votes:
         """Let neighbours vote that were found before: every label with a vote."""
         return vote_in_blocks(found, labels, alpha, options.memory_budget)
+
+    def rank_candidates(
+        self,
+        found: Neighbours,
+        labels: Any,
+        queries: QuantisedRows,
+        learned: LearnedRanker,
+        k: int,
+        options: Options,
+    ) -> Ranking | None:
+        """Rank the candidates of neighbours that were found before, by kernels of the backend.
+
+        Returns None where it has none: array-API functions do it then. ``queries`` are not scaled
+        by feature weights.
+        """
+        return None

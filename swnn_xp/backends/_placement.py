@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+import contextlib
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,8 @@ from swnn_xp.rows.canonical import canonical_rows, to_csr
 from swnn_xp.rows.input_kind import input_kind, is_host
 from swnn_xp.rows.quantise import quantise_rows
 from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
+
+Block = TypeVar("Block")
 
 
 def is_cpu(device: Any) -> bool:
@@ -29,6 +33,8 @@ class Placement:
     device : optional
         What the user calls the device.
     """
+
+    out_of_memory: ClassVar[tuple[type[Exception], ...]] = (MemoryError,)
 
     def __init__(self, backend: str, device: Any = None) -> None:
         if not is_cpu(device):
@@ -73,6 +79,30 @@ class Placement:
     def to_device(self, array: Any) -> Array:
         """Bring an array from the host here."""
         return array
+
+    def current(self) -> contextlib.AbstractContextManager[Any]:
+        """Make the device the current one, in libraries that have a current device."""
+        return contextlib.nullcontext()
+
+    def release(self) -> None:
+        """Return cached memory before another try with a smaller block."""
+
+    def in_blocks(self, total: int, step: int, work: Callable[[int, int], Block]) -> list[Block]:
+        """Call ``work(start, stop)`` block by block; where memory runs out, halve the block."""
+        blocks: list[Block] = []
+        start, step = 0, max(1, min(step, total))
+        while start < total or not blocks:
+            stop = min(start + step, total)
+            try:
+                blocks.append(work(start, stop))
+            except self.out_of_memory:
+                if step == 1:
+                    raise
+                step //= 2
+                self.release()
+            else:
+                start = stop
+        return blocks
 
     def as_input_kind(self, X: Any, *arrays: Array) -> tuple[Array, ...]:
         """Return arrays of the library that X belongs to."""

@@ -15,14 +15,16 @@ import cupyx.scipy.sparse as cusp
 from cupy.cuda.memory import OutOfMemoryError
 
 from swnn_xp.backends import _cuda_kernels as kernels
+from swnn_xp.backends import _cuda_ranking as ranking
 from swnn_xp.backends._device_index import DeviceIndex, Search
 from swnn_xp.backends._device_placement import DevicePlacement
+from swnn_xp.backends._index import LearnedRanker
 from swnn_xp.backends._products import ProductIndex
 from swnn_xp.backends.settings import Options
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.on_device import Entries, compressed_entries, dense_entries
 from swnn_xp.rows.records import Array, QuantisedRows
-from swnn_xp.rows.slicing import longest_row, row_sizes
+from swnn_xp.rows.slicing import longest_row, row_sizes, slice_rows
 from swnn_xp.vote.blocks import join_rankings
 
 _IN_FLIGHT = 8  # queries whose sums lie in the L2 cache together
@@ -143,6 +145,35 @@ class CupyKernelIndex(CupyIndex):
 
             memory = min(options.memory_budget, free_memory())
             step = memory // kernels.rank_bytes(labels, n_neighbors, most_labels)
+            return join_rankings(self._placement.in_blocks(n_queries, step, best))
+
+    def rank_candidates(
+        self,
+        found: Neighbours,
+        labels: Any,
+        queries: QuantisedRows,
+        learned: LearnedRanker,
+        k: int,
+        options: Options,
+    ) -> Ranking | None:
+        """Rank the candidates of neighbours that were found before."""
+        n_queries, n_neighbors = found.ids.shape
+        if n_queries == 0:
+            return None
+        with self._placement.current():
+            ranker, selection = learned.placed_ranker(self._placement), learned.selection
+            most_labels = longest_row(labels)
+
+            def best(start: int, stop: int) -> Ranking:
+                block = Neighbours(found.ids[start:stop], found.sims[start:stop])
+                candidates = ranking.find_candidates(block, labels, most_labels, selection)
+                rows = slice_rows(queries, start, stop)
+                return ranking.score_candidates(candidates, rows, ranker, k)
+
+            memory, width = min(options.memory_budget, free_memory()), queries.n_features
+            step = memory // ranking.ranking_bytes(
+                labels, n_neighbors, most_labels, width, selection
+            )
             return join_rankings(self._placement.in_blocks(n_queries, step, best))
 
 

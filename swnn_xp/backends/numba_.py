@@ -19,7 +19,7 @@ from swnn_kernels import (
 )
 from swnn_kernels import Settings as KernelSettings
 from swnn_kernels.index import V1_ARRAY_NAMES
-from swnn_xp.backends._index import Index
+from swnn_xp.backends._index import Index, LearnedRanker
 from swnn_xp.backends._placement import Placement
 from swnn_xp.backends._stand_in import StandIn
 from swnn_xp.backends.numpy_ import NumpyIndex
@@ -160,6 +160,23 @@ class NumbaIndex(Index):
     ) -> Votes:
         """Let neighbours vote that were found before: every label with a vote."""
         return super().vote_found(found, labels.rows, alpha, options)
+
+    def rank_candidates(
+        self,
+        found: Neighbours,
+        labels: KernelLabels,
+        queries: QuantisedRows,
+        learned: LearnedRanker,
+        k: int,
+        options: Options,
+    ) -> Ranking:
+        """Rank the candidates of neighbours that were found before."""
+        from swnn_kernels.learn.rank import rank_candidates  # only rankers need it
+
+        rows, n_jobs = Rows(*queries), options.n_jobs
+        scorer, selection = learned.scorer, learned.selection
+        best = rank_candidates(labels.prepared, scorer, selection, rows, found, k, n_jobs=n_jobs)
+        return Ranking(*best)
 
 
 def _remade(

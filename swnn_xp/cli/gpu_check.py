@@ -33,10 +33,16 @@ def run(args: argparse.Namespace) -> int:
             continue
         note(f"{name}: {size.rows:,} rows, {size.queries:,} queries ...")
         report = check(args.backend, name, device)
-        verdict = "same bits" if report.correct else f"DIFFERENT: {report.found}, not {size.golden}"
         share = report.roofline_share
         room = f"{share:.1%} of the roofline" if share else "roofline not known"
+        verdict = _verdict(report.correct, report.found, size.golden)
         print(f"{report.device}, {name} problem: {verdict}")
         print(f"  {report.rows_per_second:,.0f} rows/s, {room}")
-        wrong += not report.correct
+        verdict = _verdict(report.ranked_correct, report.ranked_found, size.golden_ranked)
+        print(f"  ranked by label models: {verdict}, {report.ranked_per_second:,.0f} rows/s")
+        wrong += not (report.correct and report.ranked_correct)
     return int(wrong > 0)
+
+
+def _verdict(correct: bool, found: str, golden: str) -> str:
+    return "same bits" if correct else f"DIFFERENT: {found}, not {golden}"

@@ -16,13 +16,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from swnn_xp.classifier import SWNNClassifier
+from swnn_xp.diagnostics.fixed_ranker import fixed_ranker
+from swnn_xp.loading import AnyModel
 
 K = 5
 SETTINGS = ((25, 1, 1), (7, 2, 0), (75, 0, 2))  # n_neighbors, alpha, beta
 
 
 class Size(NamedTuple):
-    """Shape of a problem and the recorded hash of its answer."""
+    """Shape of a problem and the recorded hashes of its answers."""
 
     rows: int
     features: int
@@ -30,11 +32,23 @@ class Size(NamedTuple):
     labels: int
     queries: int
     golden: str
+    golden_ranked: str
+    """Of labels ranked by label models."""
 
 
 SIZES = {
-    "small": Size(600, 400, 12, 50, 24, "e0048da33f6a2b9cfbca0415586375b8"),
-    "large": Size(200_000, 8_000, 40, 5_000, 1_024, "7e89ddf20921b2af324cc0a476bd57c0"),
+    "small": Size(
+        600, 400, 12, 50, 24, "e0048da33f6a2b9cfbca0415586375b8", "410f917b8e0e2edb21a60b8c2b9566a6"
+    ),
+    "large": Size(
+        200_000,
+        8_000,
+        40,
+        5_000,
+        1_024,
+        "7e89ddf20921b2af324cc0a476bd57c0",
+        "ff1d45313e3c3cbf0ca079e5a81bda45",
+    ),
 }
 
 
@@ -53,7 +67,11 @@ class Report:
     device: str
     correct: bool
     found: str
+    ranked_correct: bool
+    ranked_found: str
     rows_per_second: float
+    ranked_per_second: float
+    """Rows per second when label models rank the candidates."""
     roofline_share: float | None
     """Time that moving the bytes takes at the device's peak, over the measured time; an estimate
     of how much room is left. None if the device does not state its bandwidth."""
@@ -67,29 +85,48 @@ def check(backend: str, size: str = "small", device: Any = None) -> Report:
     >>> check("numpy").correct
     True
     """
-    problem, golden = make_problem(SIZES[size]), SIZES[size].golden
+    wanted = SIZES[size]
+    problem = make_problem(wanted)
     clf = SWNNClassifier(backend=backend, device=device).fit(problem.X, problem.Y)
-    found = answer_hash(clf, problem.Q)
+    ranker = fixed_ranker(clf, _matrix(4, wanted.labels, wanted.features, 64))
+    found, ranked = answer_hash(clf, problem.Q), _hash(*ranker.predict_topk(problem.Q, k=K))
     clf.set_params(n_neighbors=25, alpha=1, beta=1)
-    started = time.perf_counter()
-    clf.predict_topk(problem.Q, k=K)  # ends with a copy to the host, so it waits for the device
-    seconds = time.perf_counter() - started
+    seconds, ranked_seconds = _seconds(clf, problem.Q), _seconds(ranker, problem.Q)
     bandwidth = peak_bandwidth(backend, device)
-    share = least_bytes(problem) / bandwidth / seconds if bandwidth else None
-    name = device_name(backend, device)
-    return Report(name, found == golden, found, problem.Q.shape[0] / seconds, share)
+    n_queries = problem.Q.shape[0]
+    return Report(
+        device=device_name(backend, device),
+        correct=found == wanted.golden,
+        found=found,
+        ranked_correct=ranked == wanted.golden_ranked,
+        ranked_found=ranked,
+        rows_per_second=n_queries / seconds,
+        ranked_per_second=n_queries / ranked_seconds,
+        roofline_share=least_bytes(problem) / bandwidth / seconds if bandwidth else None,
+    )
 
 
 def answer_hash(clf: SWNNClassifier, Q: Any) -> str:
     """Hash of neighbours and labels under all settings."""
-    digest = hashlib.sha256()
+    arrays: list[Any] = []
     for n_neighbors, alpha, beta in SETTINGS:
         clf.set_params(n_neighbors=n_neighbors, alpha=alpha, beta=beta)
-        ids, sims = clf.kneighbors(Q)
-        labels, scores = clf.predict_topk(Q, k=K)
-        for array, dtype in ((ids, "<i8"), (sims, "<f8"), (labels, "<i8"), (scores, "<f8")):
-            digest.update(np.ascontiguousarray(array, dtype=dtype).tobytes())
+        arrays += [*clf.kneighbors(Q), *clf.predict_topk(Q, k=K)]
+    return _hash(*arrays)
+
+
+def _hash(*arrays: Any) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        kind = "<f8" if array.dtype.kind == "f" else "<i8"
+        digest.update(np.ascontiguousarray(array, dtype=kind).tobytes())
     return digest.hexdigest()[:32]
+
+
+def _seconds(clf: AnyModel, Q: Any) -> float:
+    started = time.perf_counter()
+    clf.predict_topk(Q, k=K)  # ends with a copy to the host, so it waits for the device
+    return time.perf_counter() - started
 
 
 def make_problem(size: Size) -> Problem:

@@ -1,4 +1,4 @@
-"""Rank the candidates of queries: by the kernels on numba, by array-API functions elsewhere.
+"""Rank the candidates of queries: by kernels where a backend has them, else by array functions.
 
 Both compute the same integers: a candidate's score is its vote score, one table entry for each cut,
 plus, if its label has a model, the exact product of the label's weights and the query, and a bias.
@@ -13,11 +13,9 @@ from array_api_compat import array_namespace, device
 
 from swnn_kernels.learn.bins import N_BINS, SHARE_SHIFT
 from swnn_kernels.learn.candidates import Selection
-from swnn_kernels.learn.rank import SCORE_BITS, rank_candidates
+from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.learn.scorer import Ranker
-from swnn_kernels.records import Rows
 from swnn_xp.backends import Options
-from swnn_xp.backends.numba_ import KernelLabels
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.vote_score import knots
 from swnn_xp.model.model import Model
@@ -50,27 +48,21 @@ def rank_found(
     options : Options
     """
     learned: Learned = model.learned
-    if isinstance(model.placed_labels, KernelLabels):
-        prepared, scorer = model.placed_labels.prepared, learned.scorer
-        rows, n_jobs = Rows(*queries), options.n_jobs
-        best = rank_candidates(prepared, scorer, learned.selection, rows, found, k, n_jobs=n_jobs)
-        return Ranking(*best)
-    ranker = learned.placed_ranker(model.placement)
-    most_votes = found.ids.shape[1] * longest_row(model.placed_labels)
-    step = _queries_that_fit(learned, most_votes, options.memory_budget)
-    starts = range(0, max(queries.n_rows, 1), step)
-    blocks = [
-        _rank_block(
-            Neighbours(found.ids[first:last, :], found.sims[first:last, :]),
-            slice_rows(queries, first, last),
-            model.placed_labels,
-            ranker,
-            learned.selection,
-            k,
-        )
-        for first, last in ((start, min(start + step, queries.n_rows)) for start in starts)
-    ]
-    return join_rankings(blocks)
+    index, labels, placement = model.segments[0], model.placed_labels, model.placement
+    best = index.rank_candidates(found, labels, queries, learned, k, options)
+    if best is not None:
+        return best
+
+    def rank_block(first: int, last: int) -> Ranking:
+        block = Neighbours(found.ids[first:last, :], found.sims[first:last, :])
+        rows = slice_rows(queries, first, last)
+        return _rank_block(block, rows, labels, ranker, learned.selection, k)
+
+    with placement.current():
+        ranker = learned.placed_ranker(placement)
+        most_votes = found.ids.shape[1] * longest_row(labels)
+        step = _queries_that_fit(learned, most_votes, options.memory_budget)
+        return join_rankings(placement.in_blocks(queries.n_rows, step, rank_block))
 
 
 def _queries_that_fit(learned: Learned, most_votes: int, memory_budget: int) -> int:

@@ -14,6 +14,12 @@ namespace select_cu {
 namespace vote_cu {
 #include "vote.cu"
 }
+namespace candidates_cu {
+#include "candidates.cu"
+}
+namespace scores_cu {
+#include "scores.cu"
+}
 
 template <class T> std::vector<T> read(FILE* file) {
     long long size = 0;
@@ -36,10 +42,16 @@ int main(int, char** argv) {
     const auto query_features = narrow(read<long long>(in)), query_units = narrow(read<long long>(in));
     const auto label_starts = read<long long>(in);
     const auto label_ids = narrow(read<long long>(in));
-    const auto numbers = narrow(read<long long>(in));  // places, labels, k, capacity
+    const auto numbers = narrow(read<long long>(in));  // places, labels, k, capacity, candidates, shift, features
     const auto exponents = read<double>(in);           // alpha, beta
     const auto dead_flags = narrow(read<long long>(in));
+    const auto cuts = read<long long>(in), model_starts = read<long long>(in);
+    const auto model_features = narrow(read<long long>(in));
+    const auto wide_weights = read<long long>(in), biases = read<long long>(in);
+    const auto modelled_flags = read<long long>(in), tables = read<long long>(in);
     std::fclose(in);
+    const std::vector<short> model_weights(wide_weights.begin(), wide_weights.end());
+    const std::vector<unsigned char> modelled(modelled_flags.begin(), modelled_flags.end());
     const std::vector<unsigned char> dead(dead_flags.begin(), dead_flags.end());
 
     const long long n_rows = row_sizes.size(), n_queries = query_starts.size() - 1;
@@ -77,10 +89,41 @@ int main(int, char** argv) {
     for (const auto vote : votes) {
         if (vote) return 3;  // the kernel leaves its scores as it found them
     }
+    const int n_cuts = cuts.size(), candidates = numbers[4], n_features = numbers[6];
+    std::vector<int> slots(n_queries * n_labels), found(n_queries * candidates);
+    std::vector<unsigned long long> cut_sums(n_queries * capacity * n_cuts), cut_keys(n_queries * capacity);
+    std::vector<unsigned long long> found_keys(found.size()), shares(found.size() * n_cuts);
+    std::vector<unsigned long long> totals(n_queries * n_cuts), linear(found.size());
+    launch({(unsigned)n_queries, 1}, threads, Blocks::in_turn, [&] {
+        candidates_cu::find_candidates(
+            ids.data(), similarities.data(), label_starts.data(), label_ids.data(), cuts.data(), places,
+            n_cuts, n_labels, capacity, exponents[0], candidates, slots.data(), voted.data(),
+            cut_sums.data(), cut_keys.data(), found_keys.data(), found.data(), shares.data(), totals.data());
+    });
+    std::vector<int> scattered(n_queries * n_features), chosen(n_queries * k);
+    std::vector<unsigned long long> chosen_keys(chosen.size());
+    std::vector<long long> ranked(chosen.size());
+    std::vector<double> ranked_scores(chosen.size());
+    launch({(unsigned)n_queries, 1}, threads, Blocks::in_turn, [&] {
+        scores_cu::score_candidates(
+            found.data(), shares.data(), totals.data(), query_starts.data(), query_features.data(),
+            query_units.data(), model_starts.data(), model_features.data(), model_weights.data(),
+            biases.data(), modelled.data(), tables.data(), candidates, n_cuts, modelled.size(), n_features,
+            numbers[5], k, scattered.data(), linear.data(), chosen_keys.data(), chosen.data(),
+            ranked.data(), ranked_scores.data());
+    });
+    for (const auto slot : slots) {
+        if (slot) return 4;  // both kernels leave what they take as they found it
+    }
+    for (const auto value : scattered) {
+        if (value) return 5;
+    }
     FILE* out = std::fopen(argv[5], "wb");
     std::fwrite(ids.data(), 8, ids.size(), out);
     std::fwrite(similarities.data(), 8, similarities.size(), out);
     std::fwrite(labels.data(), 8, labels.size(), out);
     std::fwrite(scores.data(), 8, scores.size(), out);
+    std::fwrite(ranked.data(), 8, ranked.size(), out);
+    std::fwrite(ranked_scores.data(), 8, ranked_scores.size(), out);
     return std::fclose(out);
 }

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import learn.oracle
 import numpy as np
 import oracle
 import pytest
@@ -44,7 +45,28 @@ def problem(seed, n=23, d=9, n_labels=7, q=3):
     return X, Y, Q
 
 
-def run(program, folder, X, Y, Q, S, k, alpha, beta, threads, tile, dead=()):
+def a_ranker(seed, d, n_labels, S, alpha, beta):
+    """A ranker as `learn.oracle` takes it; the last labels came after its training."""
+    rng = np.random.default_rng(seed)
+    cuts = [cut for cut in (2, 5) if cut < S] + [S]
+    has = rng.random((n_labels - 2, d)) < 0.5
+    weights = rng.integers(-(2**15), 2**15, has.sum())
+    weights[rng.random(weights.size) < 0.3] = 2**15 - 1
+    n_bins = len(learn.oracle.KNOTS)
+    arrays = {
+        "indptr": np.concatenate([[0], np.cumsum(has.sum(axis=1))]),
+        "features": np.nonzero(has)[1],
+        "weights": weights,
+        "biases": rng.integers(-(2**40), 2**40, n_labels - 2),
+        "modelled": (rng.random(n_labels - 2) < 0.7).astype(int),
+        "tables": rng.integers(-3, 3, 2 * len(cuts) * n_bins) * 2**36,
+        "g": None,
+    }
+    meta = {"cuts": cuts, "alpha": alpha, "beta": beta, "shift": seed % 4, "n_candidates": 2 + seed}
+    return arrays, meta
+
+
+def run(program, folder, X, Y, Q, S, k, alpha, beta, threads, tile, dead=(), ranker=None):
     rows, queries, labels = (
         quantise_rows(canonical_rows(X)),
         quantise_rows(canonical_rows(Q)),
@@ -53,10 +75,13 @@ def run(program, folder, X, Y, Q, S, k, alpha, beta, threads, tile, dead=()):
     lists = sp.csr_array((rows.quantised, rows.indices, rows.indptr), shape=X.shape).tocsc()
     capacity = max(1, min(Y.shape[1], S * int(np.diff(labels.indptr).max())))
     gone = np.isin(np.arange(len(X)), dead).astype(np.int64) if len(dead) else []
+    learned, meta = ranker or a_ranker(0, X.shape[1], Y.shape[1], S, alpha, beta)
     arrays = [
         lists.indptr, lists.indices, lists.data, np.diff(rows.indptr).astype(float),
         queries.indptr, queries.indices, queries.quantised, labels.indptr, labels.indices,
-        [S, Y.shape[1], k, capacity], np.asarray([alpha, beta], float), gone,
+        [S, Y.shape[1], k, capacity, meta["n_candidates"], meta["shift"], X.shape[1]],
+        np.asarray([alpha, beta], float), gone, meta["cuts"],
+        *(array for name, array in learned.items() if name != "g"),
     ]  # fmt: skip
     with (folder / "in").open("wb") as file:
         for array in map(np.asarray, arrays):
@@ -72,11 +97,10 @@ def run(program, folder, X, Y, Q, S, k, alpha, beta, threads, tile, dead=()):
     )
     assert done.returncode == 0, done.stderr[-3000:]
     found = np.frombuffer((folder / "out").read_bytes(), np.int64)
-    ids, sims, best, scores = np.split(found, np.cumsum([len(Q) * S, len(Q) * S, len(Q) * k]))
-    return (
-        ids.reshape(-1, S), sims.view(float).reshape(-1, S),
-        best.reshape(-1, k), scores.view(float).reshape(-1, k),
-    )  # fmt: skip
+    sizes = [len(Q) * S] * 2 + [len(Q) * k] * 4
+    parts = np.split(found, np.cumsum(sizes)[:-1])
+    ids, sims, *best = (part.reshape(len(Q), -1) for part in parts)
+    return ids, sims.view(float), best[0], best[1].view(float), best[2], best[3].view(float)
 
 
 def padded(pairs, places):
@@ -97,12 +121,17 @@ CASES = [
 @pytest.mark.parametrize(("seed", "S", "k", "alpha", "beta", "threads", "tile"), CASES)
 def test_kernels_are_exact(program, tmp_path, seed, S, k, alpha, beta, threads, tile):
     X, Y, Q = problem(seed)
-    ids, sims, labels, scores = run(program, tmp_path, X, Y, Q, S, k, alpha, beta, threads, tile)
+    ranker = a_ranker(seed, X.shape[1], Y.shape[1], S, alpha, beta)
+    ids, sims, labels, scores, ranked, ranked_scores = run(
+        program, tmp_path, X, Y, Q, S, k, alpha, beta, threads, tile, ranker=ranker
+    )
     for row, query in enumerate(Q):
         near = [(i, sim) for sim, i in oracle.neighbours(X, query, S, beta)]
         assert (ids[row].tolist(), sims[row].tolist()) == padded(near, S)
         best = oracle.topk(X, Y, query, S, alpha, beta, k)
         assert (labels[row].tolist(), scores[row].tolist()) == padded(best, k)
+        expected = learn.oracle.topk(ranker, X, Y, query, k)
+        assert (ranked[row].tolist(), ranked_scores[row].tolist()) == expected
 
 
 def test_removed_rows_are_not_found(program, tmp_path):

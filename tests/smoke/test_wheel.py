@@ -24,6 +24,10 @@ OTHER = {
     "swnn_kernels/cuda/scatter.cu",
     "swnn_kernels/cuda/select.cu",
     "swnn_kernels/cuda/vote.cu",
+    "swnn_kernels/cuda/candidates.cu",
+    "swnn_kernels/cuda/scores.cu",
+    "swnn_kernels/cuda/choose.cuh",
+    "swnn_kernels/cuda/power.cuh",
 }
 METADATA = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
 INSTALLER = {"INSTALLER", "REQUESTED", "direct_url.json"}  # written by pip

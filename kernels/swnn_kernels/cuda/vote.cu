@@ -1,15 +1,7 @@
 // Neighbours vote for their labels; the best labels of each query: larger score first, then smaller
 // label. Scores are integers (weight * 2^40), so the order of the atomics does not matter.
 
-__device__ double power(double base, double exponent) {
-    if (exponent == 0) {
-        return 1.0;
-    }
-    if (exponent == 1) {
-        return base;
-    }
-    return exponent == 2 ? base * base : pow(base, exponent);
-}
+#include "power.cuh"
 
 struct Best {
     unsigned long long score;
