@@ -48,6 +48,7 @@ def fixed_ranker(clf: SWNNClassifier, weights: sp.csr_array) -> SWNNRanker:
     made = SWNNRanker(_CUTS[-1], backend=clf.backend, device=clf.device)
     selection = Selection(_CUTS, _CANDIDATES, 1.0)
     n_features, params = clf.n_features_in_, made._learned_params()
-    learned = Learned(ranker, selection, 1.0, n_features, 1.0, Rule(1.0, 1.0, 0.0), params)
+    rule = Rule(1.0, 1.0, 0.0)
+    learned = Learned(ranker, selection, 1.0, n_features, 1.0, rule, params=params)
     made._set_model(replace(clf._current_model(), learned=learned))
     return made
