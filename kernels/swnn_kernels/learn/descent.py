@@ -18,6 +18,7 @@ from swnn_kernels._numba import inline, kernel, prefetch
 SQUARES_SCALE = 2.0**32
 """Squared weights are added up as integers of this scale: in any order, the same sum."""
 _LINE = 16  # features or values of a cache line
+_AHEAD = 4  # pairs between the request for a row's pointers and their use
 MISSED = 2
 """Sign of a positive pair whose label was no candidate of its row."""
 
@@ -149,6 +150,15 @@ def _ask_for(rows, row):  # type: ignore[no-untyped-def]
 
 
 @inline
+def _ask_ahead(rows, pairs, first, order, at, size):  # type: ignore[no-untyped-def]
+    """Ask for the next row and, well before that is asked for, for where a later one begins."""
+    if at + _AHEAD < size:
+        prefetch(rows.indptr, pairs.rows[first + order[at + _AHEAD]])
+    if at + 1 < size:
+        _ask_for(rows, pairs.rows[first + order[at + 1]])
+
+
+@inline
 def _solve(rows, pairs, label, problem, buffers):  # type: ignore[no-untyped-def]
     """Descend for one label, into ``buffers.weights``; the bias."""
     first = pairs.indptr[label]
@@ -165,8 +175,7 @@ def _solve(rows, pairs, label, problem, buffers):  # type: ignore[no-untyped-def
         largest = 0.0
         for at in range(size):
             i = buffers.order[at]
-            if at + 1 < size:
-                _ask_for(rows, pairs.rows[first + buffers.order[at + 1]])
+            _ask_ahead(rows, pairs, first, buffers.order, at, size)
             extra = missed if pairs.signs[first + i] == MISSED else usual
             buffers.duals[i], bias, gradient = _step(
                 rows, pairs, first + i, buffers.duals[i], bias, buffers.weights, extra
@@ -193,6 +202,8 @@ def _take_weights(rows, pairs, label, dropped, buffers, models, kept):  # type: 
         for f in range(rows.indptr[row], rows.indptr[row + 1]):
             feature = rows.features[f]
             weight = buffers.weights[feature]
+            if weight == 0.0:  # nearly always: an earlier row had the feature
+                continue
             buffers.weights[feature] = 0.0
             buffers.squares[feature] += np.int64(np.rint(weight * weight * SQUARES_SCALE))
             if abs(weight) > dropped:
