@@ -87,6 +87,20 @@ test-extras: $(EXTRAS_VENV)/.done ## the cluster (Dask) and the HTTP service: te
 	  'tests/fuzz/test_targets.py::test_target[http_body]' \
 	  $(foreach page,$(EXTRAS_PAGES),'tests/docs/test_code_blocks.py::test_shell_blocks[$(page)]')
 
+# Annif pins old versions of much that we use, so it has an environment of its own.
+ANNIF_VENV ?= .venv-annif
+ANNIF ?= annif==1.4.*
+
+$(ANNIF_VENV)/.done:
+	@test -x $(ANNIF_VENV)/bin/python || $(PYTHON) -m venv $(ANNIF_VENV)
+	@echo "installing $(ANNIF) into $(ANNIF_VENV) ..." >&2
+	@$(ANNIF_VENV)/bin/python -m pip install $(PIP_QUIET) '$(ANNIF)'
+	@touch $@
+
+test-annif: $(EXTRAS_VENV)/.done $(ANNIF_VENV)/.done ## the service behind the real Annif: suggest, eval, an ensemble; two minutes
+	@rm -rf build/annif && mkdir -p build/annif
+	@$(EXTRAS_VENV)/bin/python tests/annif/with_annif.py $(ANNIF_VENV)/bin/annif build/annif
+
 bench-serving: $(EXTRAS_VENV)/.done ## the HTTP service under load (needs wrk); DATA=... for a folder with train and test files
 	@OMP_NUM_THREADS=1 $(EXTRAS_VENV)/bin/python asv_benchmarks/serving/load.py \
 	  $(or $(DATA),../shared/data/eurlex57k) build/bench-serving $(THREADS)

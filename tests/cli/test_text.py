@@ -85,3 +85,23 @@ def test_bad_ngrams(ngrams, corpus, capsys):
     with pytest.raises(SystemExit):
         main(["fit", "--text", str(corpus), "-o", "m", "--ngrams", ngrams])
     assert "--ngrams" in capsys.readouterr().err
+
+
+def test_explain_a_text(corpus, tmp_path, capsys):
+    model = str(tmp_path / "m")
+    main(["fit", "--text", str(corpus), "-o", model, "-S", "3"])
+    capsys.readouterr()
+    assert main(["explain", model, "--text", "Red APPLE!", "-k", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("fruit: score")
+    assert "d2  similarity" in printed
+    assert main(["explain", model, "--text", "quidditch"]) == 0
+    assert "no training row shares a feature" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["x.txt"], ["--row", "1"], ["x.txt", "--row", "1", "--text", "a"]]
+)
+def test_explain_wants_one_row(arguments, tmp_path, capsys):
+    assert main(["explain", str(tmp_path), *arguments]) == 2
+    assert "say which row" in capsys.readouterr().err

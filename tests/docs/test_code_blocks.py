@@ -36,7 +36,19 @@ def debtags_files(tmp_path_factory):
     write_xmc(folder / "new.txt", data.X_test[:50], data.Y_test[:50])
     write_names(folder / "label_map.txt", data.label_names)
     write_names(folder / "feature_map.txt", data.feature_names)
+    (folder / "avail.txt").write_text(_package_lists(data))
     return folder
+
+
+def _package_lists(data, step=10):
+    """What ``apt-cache dumpavail`` prints of every tenth package: words stand for descriptions."""
+    stanzas = []
+    for i in range(0, data.X_train.shape[0], step):
+        words = " ".join(data.feature_names[j] for j in data.X_train[[i]].indices)
+        tags = ",\n ".join(data.label_names[j] for j in data.Y_train[[i]].indices)
+        name = data.row_names_train[i]
+        stanzas.append(f"Package: {name}\nDescription: {words}\nTag: {tags}\nSize: 1\n")
+    return "\n".join(stanzas)
 
 
 @pytest.mark.parametrize("page", pages(), ids=name_of)
