@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
 
-from swnn_xp.io.atomic import final_target, sync
+from swnn_xp.io.atomic import final_target, naming, sync
 from swnn_xp.io.position import Position
 from swnn_xp.store.files import sync_folder
 
@@ -59,7 +59,7 @@ class ResumableOutput:
     """
 
     def __init__(self, output: Path, job: Mapping[str, Any], header: str = "") -> None:
-        self._target = Path(final_target(output))
+        self._output, self._target = output, Path(final_target(output))
         self._partial = self._target.with_name(f"{self._target.name}.partial")
         self._journal = self._target.with_name(f"{self._target.name}.journal")
         self._job, self._header = dict(job), header
@@ -67,8 +67,8 @@ class ResumableOutput:
         """Where this run begins in the input."""
 
     def __enter__(self) -> Self:
-        with contextlib.ExitStack() as opened:
-            self._log: BinaryIO = opened.enter_context(self._open_journal())
+        with naming(self._output), contextlib.ExitStack() as opened:
+            self._log: BinaryIO = opened.enter_context(self._journal.open("ab"))
             self._lock()
             complete = self._last_complete()
             self._out: BinaryIO = opened.enter_context(self._open_partial(complete))
@@ -89,10 +89,11 @@ class ResumableOutput:
 
     def append(self, text: bytes, end: Mark) -> None:
         """Write a block; when this returns, it survives a crash."""
-        _append(self._out, text)
         position = list(end.position) if end.position else None
-        record = {"mark": [end.file, end.rows_before, position], "size": self._out.tell()}
-        _append(self._log, _line(record))
+        with naming(self._output):
+            _append(self._out, text)
+            record = {"mark": [end.file, end.rows_before, position], "size": self._out.tell()}
+            _append(self._log, _line(record))
 
     def finish(self) -> None:
         """Give the output its name and remove the journal."""
@@ -104,12 +105,6 @@ class ResumableOutput:
         """Remove what was written: there is nothing to resume."""
         self._partial.unlink(missing_ok=True)
         self._journal.unlink(missing_ok=True)
-
-    def _open_journal(self) -> BinaryIO:
-        try:
-            return self._journal.open("ab")
-        except OSError as error:  # such as a missing folder: the user knows the output only
-            raise OSError(error.errno, error.strerror, str(self._target)) from None
 
     def _open_partial(self, complete: _Complete) -> BinaryIO:
         return self._partial.open("r+b") if complete.size else self._partial.open("wb")

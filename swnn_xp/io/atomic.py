@@ -13,6 +13,9 @@ from typing import BinaryIO
 
 from swnn_xp.io.errors import PathLike
 
+_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # without a name of their own
+_MAX_LINKS = 40  # as many as Linux follows
+
 
 @contextlib.contextmanager
 def open_atomic(path: PathLike) -> Iterator[BinaryIO]:
@@ -20,7 +23,8 @@ def open_atomic(path: PathLike) -> Iterator[BinaryIO]:
 
     The bytes go to a temporary file in the same folder, are synced to disk and then renamed, so
     that `path` holds either its old content or all of the new. A symbolic link stays, and its
-    target is replaced. Devices, pipes and sockets can't be replaced: they are written directly.
+    target is replaced. Devices, pipes, sockets and ``/dev/stdout`` can't be replaced: they are
+    written directly.
 
     Examples
     --------
@@ -32,13 +36,13 @@ def open_atomic(path: PathLike) -> Iterator[BinaryIO]:
     'all of it'
     """
     if is_special(path):
-        with open(path, "wb") as file:
+        with _open_special(path) as file:
             yield file
         return
     target = final_target(path)
     temporary = f"{target}.{secrets.token_hex(4)}.tmp"
     try:
-        with open(temporary, "xb") as file:
+        with naming(path), open(temporary, "xb") as file:
             yield file
             sync(file)
         os.replace(temporary, target)
@@ -46,6 +50,27 @@ def open_atomic(path: PathLike) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+@contextlib.contextmanager
+def naming(path: PathLike) -> Iterator[None]:
+    """Let errors of the operating system name `path`, not a file the user never heard of.
+
+    Examples
+    --------
+    >>> with naming("/nowhere/out.tsv"):
+    ...     open("/nowhere/out.tsv.1234.tmp", "xb")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] No such file or directory: '/nowhere/out.tsv'
+    """
+    try:
+        yield
+    except OSError as error:
+        name = error.filename
+        of_writing = name is None and error.errno in _WRITING
+        if not of_writing and not str(name).startswith(os.path.realpath(path)):
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
 
 
 def is_leftover(name: str, target: str) -> bool:
@@ -62,13 +87,17 @@ def is_leftover(name: str, target: str) -> bool:
 def final_target(path: PathLike) -> str:
     """The file that a write to `path` replaces: links are followed, folders are refused."""
     target = os.path.realpath(path)
+    if os.path.islink(target):  # a loop of links has no end
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
     if os.path.isdir(target):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     return target
 
 
 def is_special(path: PathLike) -> bool:
-    """Whether `path` is a device, pipe or socket: it can be written, but not replaced.
+    """Whether `path` can be written, but not replaced.
+
+    Devices, pipes and sockets can't be replaced, nor open files such as ``/dev/stdout``.
 
     Examples
     --------
@@ -79,7 +108,27 @@ def is_special(path: PathLike) -> bool:
         mode = os.stat(path).st_mode
     except OSError:
         return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    is_plain = stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+    return not is_plain or _descriptor(path) is not None
+
+
+def _open_special(path: PathLike) -> BinaryIO:
+    descriptor = _descriptor(path)
+    # Opened by name, a file behind /dev/stdout would lose what is in it already.
+    return open(path if descriptor is None else os.dup(descriptor), "wb")
+
+
+def _descriptor(path: PathLike) -> int | None:
+    """Number of the open file of this process that `path` stands for, as /dev/stdout for 1."""
+    seen = os.fspath(path)
+    for _ in range(_MAX_LINKS):
+        folder, name = os.path.split(seen)
+        if name.isdecimal() and os.path.realpath(folder) == f"/proc/{os.getpid()}/fd":
+            return int(name)
+        if not os.path.islink(seen):
+            break
+        seen = os.path.join(folder, os.readlink(seen))
+    return None
 
 
 def sync(file: BinaryIO) -> None:

@@ -15,6 +15,7 @@ from swnn_xp.io.grammar import Rules
 from swnn_xp.io.opening import Engine, Header, Table, check_end, open_table
 from swnn_xp.io.position import Position
 from swnn_xp.io.reading import limit_of
+from swnn_xp.io.streams import can_rewind
 
 
 class XMCBlock(NamedTuple):
@@ -46,9 +47,9 @@ def iter_xmc(
     Parameters
     ----------
     path : str or path
-        Plain, gzip or xz.
+        Plain, gzip or xz. A pipe is read as it comes: a block ends where no further line is there.
     rows : int, default 4096
-        Rows of a block; the last block has the rest.
+        Rows of a block, at most; the last block of a file has the rest.
     resume : Position, optional
         ``end`` of an earlier block: continue after it. A compressed file is decompressed again up
         to there.
@@ -76,12 +77,13 @@ def iter_xmc(
         raise ValueError(f"rows must be at least 1, not {rows}")
     rules = Rules(strict=strict, limit=limit_of(dtype))
     with open_table(path, rules, header=header, engine=engine, resume=resume) as table:
-        while (block := _next_block(table, rows, dtype)) is not None:
+        live = not can_rewind(path)
+        while (block := _next_block(table, rows, dtype, live)) is not None:
             yield block
         check_end(table)
 
 
-def _next_block(table: Table, rows: int, dtype: npt.DTypeLike) -> XMCBlock | None:
+def _next_block(table: Table, rows: int, dtype: npt.DTypeLike, live: bool) -> XMCBlock | None:
     first = table.reader.position.row
     assembler = Assembler(dtype)
     while wanted := table.wanted(first + rows - table.reader.position.row):
@@ -89,6 +91,8 @@ def _next_block(table: Table, rows: int, dtype: npt.DTypeLike) -> XMCBlock | Non
         if not len(parsed.label_counts):
             break
         assembler.add(parsed)
+        if live:
+            break
     if table.reader.position.row == first:
         return None
     widths = (None, None) if table.n_rows is None else table.rules[:2]

@@ -114,7 +114,7 @@ class FastRows:
         self._whole = self._buffer.rfind(b"\n", rest, self._end) + 1
 
     def _read_into(self, room: memoryview) -> int:
-        """Read as much as there is room for.
+        """Read as much as there is room for, or what a pipe has.
 
         Damage behind some text is reported once that text is used up, so that a bad line before it
         comes first, as it does for a reader that takes one line at a time.
@@ -122,7 +122,9 @@ class FastRows:
         if self._damage is not None:
             raise self._damage
         if isinstance(self._stream, BufferedReader):
-            return self._stream.readinto(room)
+            # Of a pipe, what has come: its rows must not wait for those that follow.
+            live = not self._stream.seekable()
+            return self._stream.readinto1(room) if live else self._stream.readinto(room)
         count = 0
         try:
             # In the stream's own steps: a larger one would lose its sound part.

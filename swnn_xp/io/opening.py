@@ -12,13 +12,14 @@ from swnn_xp.io.errors import FormatError, PathLike
 from swnn_xp.io.grammar import LineError, Rules, is_blank, parse_header
 from swnn_xp.io.position import Position
 from swnn_xp.io.rows import PythonRows, RowReader
-from swnn_xp.io.streams import BOM, open_input
+from swnn_xp.io.streams import BOM, can_rewind, open_input, unread
 
 Engine: TypeAlias = Literal["auto", "fast", "python"]
 Header: TypeAlias = bool | Literal["auto"]
 
 # Bytes on disk below which loading numba and its cache takes longer than plain parsing.
 _FAST_FROM = 1 << 18
+_FOREIGN = {b"{": "JSON", b"[": "JSON", b"PAR1": "Parquet", b"\xff\xfe": "UTF-16"}
 
 
 class Table(NamedTuple):
@@ -47,18 +48,27 @@ def open_table(
     """Open a file, read its header, and move to its first row or to `resume`."""
     if header not in (True, False, "auto"):
         raise ValueError(f"header must be True, False or 'auto', not {header!r}")
-    with open_input(path) as stream:
-        position = _skip_bom(path, stream, strict=rules.strict)
-        n_rows = None
-        if header is True or (header == "auto" and _begins_with_header(stream, position)):
-            line = stream.readline()
-            position = Position(0, 1, position.offset + len(line))
-            n_rows, rules = _read_header(path, line, rules)
+    with open_input(path) as opened:
+        stream, line = opened, opened.readline()
+        bom = BOM if line.startswith(BOM) else b""
+        if bom and rules.strict:
+            raise FormatError(path, 1, "strict wants no byte-order mark")
+        n_rows, first = None, line[len(bom) :]
+        # Only a row can have a colon; a broken header must not pass for one.
+        if header is True or (header == "auto" and b":" not in first):
+            n_rows, rules = _read_header(path, first, rules)
+            position = Position(0, 1, len(line))
         elif rules.strict:
             raise FormatError(path, 1, "strict wants a header: rows, features, labels")
+        else:
+            _refuse_foreign(path, first)
+            position = Position(0, 0, len(bom))
         if resume is not None:
-            stream.seek(resume.offset)
             position = resume
+        if can_rewind(path):
+            stream.seek(position.offset)
+        else:
+            stream = unread(line[position.offset :], stream)
         yield Table(path, _reader(path, stream, rules, position, engine), rules, n_rows)
 
 
@@ -76,23 +86,15 @@ def check_end(table: Table) -> None:
             raise FormatError(table.path, reader.position.line, what)
 
 
-def _skip_bom(path: PathLike, stream: BufferedIOBase, *, strict: bool) -> Position:
-    if stream.read(len(BOM)) == BOM:
-        if strict:
-            raise FormatError(path, 1, "strict wants no byte-order mark")
-        return Position(0, 0, len(BOM))
-    stream.seek(0)
-    return Position(0, 0, 0)
-
-
-def _begins_with_header(stream: BufferedIOBase, position: Position) -> bool:
-    # Only a row can have a colon; a broken header must not pass for one.
-    line = stream.readline()
-    stream.seek(position.offset)
-    return b":" not in line
+def _refuse_foreign(path: PathLike, line: bytes) -> None:
+    """Name formats that newcomers try; anything else is refused by what the line lacks."""
+    for begin, what in _FOREIGN.items():
+        if line.lstrip().startswith(begin):
+            raise FormatError(path, 1, f"this is {what}, not the repository's text format")
 
 
 def _read_header(path: PathLike, line: bytes, rules: Rules) -> tuple[int, Rules]:
+    _refuse_foreign(path, line)
     try:
         n_rows, n_features, n_labels = parse_header(line, strict=rules.strict)
     except LineError as error:
@@ -105,7 +107,8 @@ def _reader(
 ) -> RowReader:
     if engine not in ("auto", "fast", "python"):
         raise ValueError(f"engine must be 'auto', 'fast' or 'python', not {engine!r}")
-    if engine == "python" or (engine == "auto" and os.path.getsize(path) < _FAST_FROM):
+    is_small = can_rewind(path) and os.path.getsize(path) < _FAST_FROM
+    if engine == "python" or (engine == "auto" and is_small):
         return PythonRows(path, stream, rules, position)
     from swnn_xp.io.fast import FastRows  # imports numba
 
