@@ -54,11 +54,11 @@ class ResumableOutput:
     job : mapping
         What identifies the job, in JSON's types. Entering the context with the journal of another
         job is refused.
-    header : str
+    header : bytes
         First line of the output.
     """
 
-    def __init__(self, output: Path, job: Mapping[str, Any], header: str = "") -> None:
+    def __init__(self, output: Path, job: Mapping[str, Any], header: bytes = b"") -> None:
         self._output, self._target = output, Path(final_target(output))
         self._partial = self._target.with_name(f"{self._target.name}.partial")
         self._journal = self._target.with_name(f"{self._target.name}.journal")
@@ -80,7 +80,7 @@ class ResumableOutput:
             else:
                 self._log.truncate(0)
                 _append(self._log, _line(self._job))
-                self.append(self._header.encode(), self.start)
+                self.append(self._header, self.start)
             self._opened = opened.pop_all()
         return self
 

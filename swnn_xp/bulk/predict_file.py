@@ -1,36 +1,51 @@
-"""Predict files of any length: reading, predicting and writing overlap, in bounded memory."""
+"""Predict rows of any number: reading, predicting and writing overlap, in bounded memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from swnn_xp._checks import check_count
-from swnn_xp.bulk.inputs import check_file_width, file_identity
+from swnn_xp.bulk.inputs import file_identity
 from swnn_xp.bulk.journal import Mark, ResumableOutput
 from swnn_xp.bulk.lines import LineWriter
+from swnn_xp.bulk.output_format import OutputFormat
 from swnn_xp.bulk.prefetch import prefetched
-from swnn_xp.io.blocks import iter_xmc
+from swnn_xp.bulk.row_map import RowMap
+from swnn_xp.bulk.sources import RowId, RowSource, is_resumable
+from swnn_xp.io.direct import DirectOutput, Writable
 from swnn_xp.loading import AnyModel
+from swnn_xp.results import RankedProbabilities
 
 
 @dataclass(frozen=True)
 class PredictJob:
     """The rows to predict, and how to write the result."""
 
-    files: tuple[Path, ...]
+    sources: tuple[RowSource, ...]
     """Their rows are numbered consecutively."""
     writer: LineWriter
+    compression: str = ""
+    """``gz``, ``xz`` or nothing."""
     k: int = 5
     """Labels per row, at most."""
     block_rows: int = 4096
     """Rows that are read, predicted and written together."""
-    strict: bool = False
-    """Refuse files that are not exactly in the format."""
+    row_map: Path | None = None
+    """Ids of the rows, one per line."""
     model: str = ""
     """Identifies the model among others of its shape, such as a digest of its manifest."""
+
+    def encode(self, text: str) -> bytes:
+        """Bytes of some lines."""
+        return OutputFormat(self.writer.format.name, self.compression).encode(text)
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether all rows can be read again from where a run was interrupted."""
+        return all(is_resumable(source) for source in self.sources)
 
 
 class Progress(NamedTuple):
@@ -40,8 +55,18 @@ class Progress(NamedTuple):
     done: int
 
 
+class Predicted(NamedTuple):
+    """A block of rows and their labels."""
+
+    first_row: int
+    ids: Sequence[RowId] | None
+    best: RankedProbabilities
+    end: Mark
+
+
 class _Block(NamedTuple):
     X: Any
+    ids: Sequence[RowId] | None
     first_row: int
     end: Mark
 
@@ -58,6 +83,7 @@ def predict_file(
     ----------
     clf : fitted classifier
     job : PredictJob
+        Its rows are in files, not in pipes.
     output : path
         Appears when it is complete.
     progress : callable, optional
@@ -69,61 +95,100 @@ def predict_file(
         Number of rows.
     """
     check_count(job.k, "k")
-    header = job.writer.format.header
+    header = job.encode(job.writer.header)
     with ResumableOutput(output, _identity(clf, job), header) as out:
         done = resumed_at = out.start.row
         try:
-            for end, text in prefetched(_predicted(clf, job, out.start)):
-                out.append(text.encode(), end)
+            for end, text in prefetched(_written(clf, job, out.start)):
+                out.append(text, end)
                 done = end.row
                 progress(Progress(resumed_at, done))
         except ValueError:
             out.discard()  # bad input stays bad: the run can't be resumed
             raise
+        except KeyboardInterrupt:
+            if not done:
+                out.discard()
+            raise
         out.finish()
     return done
 
 
-def predict_stream(clf: AnyModel, job: PredictJob, output: IO[str]) -> int:
-    """Write the best labels of every row to an open stream; return the number of rows."""
+def predict_stream(
+    clf: AnyModel,
+    job: PredictJob,
+    output: Writable,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> int:
+    """Write the best labels of every row to an open stream as they are made; return the rows."""
     check_count(job.k, "k")
-    header, done = job.writer.format.header, 0
-    for end, text in prefetched(_predicted(clf, job, Mark())):
+    header, done = job.encode(job.writer.header), 0
+    for end, text in _overlapping(job, _written(clf, job, Mark())):
         output.write(header + text)
         output.flush()
-        header, done = "", end.row
+        header, done = b"", end.row
+        progress(Progress(0, done))
     output.write(header)  # if there was no row
+    output.flush()
     return done
 
 
-def _predicted(clf: AnyModel, job: PredictJob, start: Mark) -> Iterator[tuple[Mark, str]]:
-    for block in prefetched(_blocks(job, start, clf.n_features_in_)):
-        best = clf.predict_topk(block.X, k=job.k)
-        yield block.end, job.writer.lines(block.first_row, best)
+def predict_directly(
+    clf: AnyModel,
+    job: PredictJob,
+    output: Path,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> int:
+    """Write the best labels of every row straight to a pipe, device or file as they are made.
+
+    What an interrupted run has written stays: rows from a pipe do not come again.
+    """
+    with DirectOutput(output) as out:
+        return predict_stream(clf, job, out, progress)
 
 
-def _blocks(job: PredictJob, start: Mark, n_features: int) -> Iterator[_Block]:
+def predicted(clf: AnyModel, job: PredictJob, start: Mark) -> Iterator[Predicted]:
+    """Predict block by block."""
+    k = min(job.k, clf.n_labels_)
+    for block in _overlapping(job, _blocks(job, start)):
+        best = clf.topk_probabilities(block.X, k=k)
+        yield Predicted(block.first_row, block.ids, best, block.end)
+
+
+def _written(clf: AnyModel, job: PredictJob, start: Mark) -> Iterator[tuple[Mark, bytes]]:
+    for block in predicted(clf, job, start):
+        yield block.end, job.encode(job.writer.lines(block.first_row, block.best, block.ids))
+
+
+def _overlapping(job: PredictJob, items: Iterator[Any]) -> Iterator[Any]:
+    # A thread that waits for a pipe could not be stopped.
+    return prefetched(items) if job.is_resumable else items
+
+
+def _blocks(job: PredictJob, start: Mark) -> Iterator[_Block]:
     rows_before, position = start.rows_before, start.position
-    for number, file in enumerate(job.files[start.file :], start.file):
+    row_map = None if job.row_map is None else RowMap(job.row_map, start.row)
+    for number, source in enumerate(job.sources[start.file :], start.file):
         rows = position.row if position else 0
-        for block in iter_xmc(
-            file, job.block_rows, resume=position, header="auto", strict=job.strict
-        ):
-            check_file_width(file, block.X.shape[1], n_features)
+        for block in source.blocks(job.block_rows, position):
             rows = block.end.row
+            ids = block.ids if row_map is None else row_map.take(block.X.shape[0])
             mark = Mark(number, rows_before, block.end)
-            yield _Block(block.X, rows_before + block.first_row, mark)
+            yield _Block(block.X, ids, rows_before + block.first_row, mark)
         rows_before, position = rows_before + rows, None
+    if row_map is not None:
+        row_map.check_end()
 
 
 def _identity(clf: AnyModel, job: PredictJob) -> dict[str, Any]:
     """What makes two runs the same job; not the backend, since all give the same answer."""
     return {
-        "files": [file_identity(file) for file in job.files],
+        "sources": [source.identity() for source in job.sources],
+        "row_map": None if job.row_map is None else file_identity(job.row_map),
         **job.writer.identity(),
+        "compression": job.compression,
         "k": job.k,
         "rows": job.block_rows,
-        "strict": job.strict,
         "model": [job.model, clf.n_samples_fit_, clf.n_features_in_, clf.n_labels_],
         "params": list(clf._settings()),
     }

@@ -15,9 +15,15 @@ from swnn_xp._progress import note
 from swnn_xp.backends import BACKENDS
 from swnn_xp.io import read_names, read_xmc
 from swnn_xp.io.atomic import open_atomic
+from swnn_xp.io.streams import STDIN
 from swnn_xp.loading import AnyModel
 
 DATA_HELP = "data file in the Extreme Classification Repository's text format (plain, .gz or .xz)"
+
+
+def input_path(text: str) -> Path:
+    """An input file on the command line; ``-`` is standard input."""
+    return Path(STDIN if text == "-" else text)
 
 
 def add_strict(parser: argparse.ArgumentParser) -> None:

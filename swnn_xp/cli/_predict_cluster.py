@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 
 from swnn_xp._progress import progress_bar
-from swnn_xp.bulk.lines import LineFormat
-from swnn_xp.cli._common import given_params
+from swnn_xp.bulk.lines import FORMATS
+from swnn_xp.bulk.output_format import choose_format
+from swnn_xp.cli._common import given_params, is_stdout
 
 
-def predict_on_workers(args: argparse.Namespace, line_format: LineFormat) -> None:
+def predict_on_workers(args: argparse.Namespace) -> None:
     """Predict the files of the arguments on the cluster that they name."""
+    _refuse(args)
+    out_format = choose_format(None, args.format)
     from swnn_xp.distributed import OutputOptions, predict_on_cluster
 
-    options = OutputOptions(rows_per_part=args.rows, format=line_format.name, strict=args.strict)
+    options = OutputOptions(rows_per_part=args.rows, format=out_format.name, strict=args.strict)
     with progress_bar("rows") as progress:
         run = predict_on_cluster(
             args.model,
@@ -31,3 +34,14 @@ def predict_on_workers(args: argparse.Namespace, line_format: LineFormat) -> Non
         f"{args.output}: {run.rows:,} rows in {run.parts:,} parts, "
         f"{run.skipped:,} of them there already"
     )
+
+
+def _refuse(args: argparse.Namespace) -> None:
+    """Refuse what only a single process can do, before anything is started."""
+    if is_stdout(args.output):
+        raise ValueError("--cluster writes a folder of files: name it with -o")
+    if args.format is not None and args.format not in FORMATS:
+        raise ValueError(f"--cluster does not write {args.format}")
+    for option in ("min_probability", "at_least", "row_map"):
+        if getattr(args, option):
+            raise ValueError(f"--{option.replace('_', '-')} does not go with --cluster")

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from importlib import import_module
+from types import FrameType
 
 from swnn_xp import __version__
 
@@ -59,18 +63,23 @@ def make_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"swnn_xp {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for command in _COMMANDS:
         import_module(f"swnn_xp.cli.{command}").add_parser(commands)
     return parser
 
 
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, which cleans up as Ctrl-C does."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code (2 for bad input)."""
-    args = make_parser().parse_args(argv)
     try:
-        status = args.run(args)
-        sys.stdout.flush()
+        with _sigterm_stops():
+            # Commands are imported here: Ctrl-C may come this early.
+            status = _run(argv)
+            sys.stdout.flush()
     except BrokenPipeError:
         # The reader (head, less) has closed the pipe; flushing at exit would fail as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -81,10 +90,36 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(str(error))
     except MemoryError:
         return _complain("out of memory")
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         print("swnn: stopped", file=sys.stderr)
-        return 130
-    return status or 0
+        return 128 + (signal.SIGTERM if isinstance(stop, _Terminated) else signal.SIGINT)
+    return status
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    parser = make_parser()
+    args = parser.parse_args(argv)
+    if "run" not in args:
+        parser.print_help()
+        return 0
+    return args.run(args) or 0
+
+
+@contextlib.contextmanager
+def _sigterm_stops() -> Iterator[None]:
+    """Raise `_Terminated` on SIGTERM, as Python raises KeyboardInterrupt on Ctrl-C."""
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        raise _Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _complain(what: str) -> int:

@@ -1,37 +1,60 @@
-"""`swnn predict`: the best labels of every row of some files, as TSV or JSON lines."""
+"""`swnn predict`: the best labels of every row of files or pipes."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from swnn_xp.bulk.lines import ESCAPES_HELP, FORMATS, LineFormat, LineWriter, choose_format
+from swnn_xp.bulk.answers import Threshold
+from swnn_xp.bulk.features import FORMS_HELP, NamedFeatures
+from swnn_xp.bulk.lines import ESCAPES_HELP, FORMATS, Columns, LineWriter
 from swnn_xp.bulk.model_digest import model_digest
-from swnn_xp.bulk.predict_file import PredictJob, Progress, predict_file, predict_stream
+from swnn_xp.bulk.output_format import FORMAT_NAMES, PARQUET, OutputFormat, choose_format
+from swnn_xp.bulk.predict_file import (
+    PredictJob,
+    Progress,
+    predict_directly,
+    predict_file,
+    predict_stream,
+)
+from swnn_xp.bulk.sources import JsonRows, RowSource, open_source
 from swnn_xp.cli._common import (
-    DATA_HELP,
     add_model,
     add_strict,
+    input_path,
     is_stdout,
     open_model,
-    output,
 )
 from swnn_xp.cli._predict_cluster import predict_on_workers
 from swnn_xp.io.atomic import is_special
+from swnn_xp.loading import AnyModel
 
 _BLOCK = 4096
 _REPORT_SECONDS = 5.0
 _DESCRIPTION = f"""\
 Ranks labels for every row. Files may have any length: they are read, predicted and written block
-by block. Rows of several files are numbered consecutively.
+by block. Rows of several files are numbered consecutively. A pipe is answered as it comes.
 
-TSV has a line for each row and label: row, rank, label, score. {ESCAPES_HELP}
-JSON lines have an object for each row.
+FILE is in the Extreme Classification Repository's text format or holds JSON lines (plain, .gz or
+.xz; recognised by content), - is stdin. JSON lines have one object per row:
 
-If the output is a file, the same command resumes an interrupted run: the output grows in
-OUT.partial, OUT.journal lists its complete blocks, and OUT appears when it is complete."""
+{FORMS_HELP}
+
+TSV and CSV have a line for each row and label: row, id (if the input has ids), rank, label, score,
+probability. {ESCAPES_HELP}
+JSON lines have an object for each row. Names that end in .gz or .xz are compressed.
+
+If input and output are files, the same command resumes an interrupted run: the output grows in
+OUT.partial, OUT.journal lists its complete blocks, and OUT appears when it is complete. Parquet
+can't be resumed. What comes from a pipe is written to OUT directly."""
+_EPILOG = """\
+examples:
+  swnn predict model new.txt -o labels.tsv
+  swnn predict model new.jsonl -o labels.csv.gz --min-probability 0.5 --at-least 1
+  tail -f new.jsonl | swnn predict model - --format jsonl"""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -40,6 +63,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "predict",
         help="rank labels for every row of some files",
         description=_DESCRIPTION,
+        epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_arguments(parser)
@@ -49,16 +73,27 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_model(parser)
-    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=DATA_HELP)
-    parser.add_argument("-k", type=int, default=5, help="labels per row (5)")
+    parser.add_argument(
+        "files", type=input_path, nargs="+", metavar="FILE", help="rows, see above; - for stdin"
+    )
+    parser.add_argument("-k", type=int, default=5, help="labels per row, at most (5)")
+    parser.add_argument(
+        "--min-probability", type=float, default=0.0, metavar="P", help="leave out labels below P"
+    )
+    parser.add_argument(
+        "--at-least", type=int, default=0, metavar="N", help="but keep the best N of every row"
+    )
     parser.add_argument(
         "-o",
         "--output",
         type=Path,
-        help="file to write (default: stdout); with --cluster, a folder of files",
+        help="file to write (default, or -: stdout); with --cluster, a folder of files",
     )
     parser.add_argument(
-        "--format", choices=list(FORMATS), help="default: by the suffix of the output, else tsv"
+        "--format", choices=FORMAT_NAMES, help="default: by the suffix of the output, else tsv"
+    )
+    parser.add_argument(
+        "--row-map", type=Path, metavar="FILE", help="ids of the rows, one per line"
     )
     parser.add_argument("--rows", type=int, default=_BLOCK, help=f"rows of a block ({_BLOCK})")
     parser.add_argument(
@@ -71,31 +106,66 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
-    line_format = choose_format(args.output, args.format)
     if args.cluster is not None:
-        if is_stdout(args.output):
-            raise ValueError("--cluster writes a folder of files: name it with -o")
-        predict_on_workers(args, line_format)
+        predict_on_workers(args)
     else:
-        _predict_here(args, line_format)
+        _predict_here(args)
 
 
-def _predict_here(args: argparse.Namespace, line_format: LineFormat) -> None:
+def _predict_here(args: argparse.Namespace) -> None:
+    to_stdout = is_stdout(args.output)
+    out_format = choose_format(None if to_stdout else args.output, args.format)
+    threshold = Threshold(args.min_probability, args.at_least)
     clf = open_model(args)
-    job = PredictJob(
-        files=tuple(args.files),
-        writer=LineWriter(line_format, clf.label_names_),
+    job = _job(args, clf, out_format, threshold)
+    if to_stdout:
+        predict_stream(clf, job, sys.stdout.buffer)
+    else:
+        report = _Report()
+        report.end(_way(out_format, job, args.output)(clf, job, args.output, report))
+    _note_unknown(job.sources)
+
+
+def _job(
+    args: argparse.Namespace, clf: AnyModel, out_format: OutputFormat, threshold: Threshold
+) -> PredictJob:
+    sources = tuple(open_source(file, clf, strict=args.strict) for file in args.files)
+    has_ids = args.row_map is not None or any(source.has_ids for source in sources)
+    # Parquet takes only names and columns from the writer.
+    line_format = FORMATS.get(out_format.name, FORMATS["tsv"])
+    return PredictJob(
+        sources=sources,
+        writer=LineWriter(line_format, clf.label_names_, Columns(has_ids, True), threshold),
+        compression=out_format.compression,
         k=args.k,
         block_rows=args.rows,
-        strict=args.strict,
+        row_map=args.row_map,
         model=model_digest(args.model),
     )
-    if is_stdout(args.output) or is_special(args.output):
-        with output(args.output) as stream:
-            predict_stream(clf, job, stream)
-        return
-    report = _Report()
-    report.end(predict_file(clf, job, args.output, report))
+
+
+def _way(
+    out_format: OutputFormat, job: PredictJob, output: Path
+) -> Callable[[AnyModel, PredictJob, Path, Callable[[Progress], None]], int]:
+    if out_format.name == PARQUET:
+        from swnn_xp.bulk.parquet import predict_parquet
+
+        return predict_parquet
+    return predict_file if job.is_resumable and not is_special(output) else predict_directly
+
+
+def _note_unknown(sources: tuple[RowSource, ...]) -> None:
+    """Say how many feature names were left out: all of them, if the names are another model's."""
+    counted = [
+        source.to_matrix
+        for source in sources
+        if isinstance(source, JsonRows) and isinstance(source.to_matrix, NamedFeatures)
+    ]
+    unknown = sum(features.unknown for features in counted)
+    if unknown:
+        seen = sum(features.seen for features in counted)
+        what = f"{unknown:,} of {seen:,} feature names are unknown to the model"
+        print(f"swnn: {what} and were left out", file=sys.stderr)
 
 
 class _Report:

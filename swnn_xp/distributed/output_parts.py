@@ -21,7 +21,7 @@ class OutputParts:
     Parameters
     ----------
     folder : path
-        Created if it is missing.
+        `create` makes it if it is missing.
     job : dict
         What determines the content of the parts, in JSON's types. A folder with the parts of
         another job is refused.
@@ -31,16 +31,20 @@ class OutputParts:
     def __init__(
         self, folder: str | os.PathLike[str], job: dict[str, Any], writer: LineWriter
     ) -> None:
-        self._folder, self._writer = Path(folder), writer
+        self._folder, self._job, self._writer = Path(folder), job, writer
+        self._record = self._folder / _JOB
+        if self._record.exists():
+            if (key := _difference(self._record, job)) is not None:
+                raise ValueError(f"{folder}: holds parts of another job ({key}); name a new folder")
+        elif self._folder.exists() and (other := _unexpected_entry(self._folder)):
+            raise ValueError(f"{folder}: holds {other!r} but no {_JOB}: not a folder of parts")
+
+    def create(self) -> None:
+        """Make the folder and record the job in it, unless an earlier run did."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        record = self._folder / _JOB
-        if not record.exists():
-            if other := _unexpected_entry(self._folder):
-                raise ValueError(f"{folder}: holds {other!r} but no {_JOB}: not a folder of parts")
-            with open_output(record) as file:
-                file.write(json.dumps(job, indent=1).encode())
-        elif (key := _difference(record, job)) is not None:
-            raise ValueError(f"{folder}: holds parts of another job ({key}); name a new folder")
+        if not self._record.exists():
+            with open_output(self._record) as file:
+                file.write(json.dumps(self._job, indent=1).encode())
 
     def path(self, number: int) -> Path:
         """Where a part is, or will be."""
@@ -52,7 +56,7 @@ class OutputParts:
 
     def write(self, number: int, first_row: int, best: Ranking) -> None:
         """Write a part."""
-        text = self._writer.format.header + self._writer.lines(first_row, best)
+        text = self._writer.header + self._writer.lines(first_row, best)
         with open_output(self.path(number)) as file:
             file.write(text.encode())
 

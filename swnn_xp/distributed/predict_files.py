@@ -122,19 +122,22 @@ def predict_on_cluster(
     ['job.json', 'part-000000.tsv']
     """
     check_count(k, "k")
-    job = _Job(shard_folder.read(model, **params), as_paths(files), k, options)
+    folder = shard_folder.read(model, **params)
+    job = _Job(folder, as_paths(files), min(k, folder.n_labels), options)
     sizes = [_n_rows(file, job.model.n_features) for file in job.files]
     rows, n_parts = sum(sizes), sum(-(-size // options.rows_per_part) for size in sizes)
     parts = OutputParts(out_dir, job.identity(), job.writer())
     skipped = sum(parts.is_done(number) for number in range(n_parts))
     if skipped < n_parts:
         with connect(cluster) as client:
+            parts.create()
             done = skipped * options.rows_per_part
-            for block, best in _ranked(job.classifier(client), _missing(job, parts), k):
+            for block, best in _ranked(job.classifier(client), _missing(job, parts), job.k):
                 parts.write(block.number, block.first_row, best)
                 done += best.labels.shape[0]
                 if progress is not None:
                     progress(min(done, rows), rows)
+    parts.create()  # if there was no row
     return PredictedParts(rows, n_parts, skipped)
 
 

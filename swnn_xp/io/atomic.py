@@ -36,7 +36,7 @@ def open_atomic(path: PathLike) -> Iterator[BinaryIO]:
     'all of it'
     """
     if is_special(path):
-        with _open_special(path) as file:
+        with open_direct(path) as file:
             yield file
         return
     target = final_target(path)
@@ -112,7 +112,8 @@ def is_special(path: PathLike) -> bool:
     return not is_plain or _descriptor(path) is not None
 
 
-def _open_special(path: PathLike) -> BinaryIO:
+def open_direct(path: PathLike) -> BinaryIO:
+    """Open what is written in place."""
     descriptor = _descriptor(path)
     # Opened by name, a file behind /dev/stdout would lose what is in it already.
     return open(path if descriptor is None else os.dup(descriptor), "wb")

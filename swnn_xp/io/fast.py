@@ -122,9 +122,12 @@ class FastRows:
         if self._damage is not None:
             raise self._damage
         if isinstance(self._stream, BufferedReader):
+            if self._stream.seekable():
+                return self._stream.readinto(room)
             # Of a pipe, what has come: its rows must not wait for those that follow.
-            live = not self._stream.seekable()
-            return self._stream.readinto1(room) if live else self._stream.readinto(room)
+            come = self._stream.read1(len(room))
+            room[: len(come)] = come
+            return len(come)
         count = 0
         try:
             # In the stream's own steps: a larger one would lose its sound part.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from swnn_xp.io.errors import FormatError, PathLike
 from swnn_xp.io.streams import BOM, open_input, open_output
@@ -29,17 +29,20 @@ def read_names(path: PathLike, *, encoding: str = "utf-8") -> list[str]:
     >>> read_names(path)
     ['tool', 'Spiel für Kinder']
     """
-    names = []
+    return list(iter_names(path, encoding=encoding))
+
+
+def iter_names(path: PathLike, *, encoding: str = "utf-8") -> Iterator[str]:
+    """Read the names of `read_names` one by one."""
     with open_input(path) as stream:
         for number, line in enumerate(stream, start=1):
             if number == 1:
                 line = line.removeprefix(BOM)
             try:
-                names.append(line.removesuffix(b"\n").removesuffix(b"\r").decode(encoding))
+                yield line.removesuffix(b"\n").removesuffix(b"\r").decode(encoding)
             except UnicodeDecodeError as error:
                 byte = line[error.start]
                 raise FormatError(path, number, f"byte 0x{byte:02x} is not {encoding}") from None
-    return names
 
 
 def write_names(path: PathLike, names: Iterable[str]) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import lzma
 import os
+import select
 import stat
 import zlib
 from collections.abc import Iterator
@@ -41,7 +42,9 @@ def can_rewind(path: PathLike) -> bool:
     >>> can_rewind("/dev/null")
     False
     """
-    return os.fspath(path) != STDIN and stat.S_ISREG(os.stat(path).st_mode)
+    if isinstance(path, LiveInput) or os.fspath(path) == STDIN:
+        return False
+    return stat.S_ISREG(os.stat(path).st_mode)
 
 
 @contextlib.contextmanager
@@ -51,10 +54,14 @@ def open_input(path: PathLike) -> Iterator[BufferedIOBase]:
     Pipes are read as they come. Damage to compressed data, met anywhere inside the ``with`` block,
     becomes a `FormatError`.
     """
+    if isinstance(path, LiveInput):
+        with _explained(path):
+            yield path.stream()
+        return
     is_stdin = os.fspath(path) == STDIN
     with open(0 if is_stdin else path, "rb", closefd=not is_stdin) as opened:
         head, raw = _first_bytes(opened, rewind=can_rewind(path))
-        try:
+        with _explained(path):
             if head.startswith(_GZIP):
                 with gzip.GzipFile(fileobj=raw) as stream:
                     yield stream
@@ -64,8 +71,66 @@ def open_input(path: PathLike) -> Iterator[BufferedIOBase]:
             else:
                 _refuse_foreign(path, head)
                 yield raw
-        except DAMAGE as error:
-            raise FormatError(path, None, f"damaged compressed data: {error}") from error
+
+
+class LiveInput(os.PathLike[str]):
+    r"""A pipe, or another input that can be read only once; `open_input` continues where it is.
+
+    Examples
+    --------
+    >>> import os
+    >>> read, write = os.pipe()
+    >>> _ = os.write(write, b"one\ntwo\n"); os.close(write)
+    >>> pipe = LiveInput(f"/dev/fd/{read}")
+    >>> first_byte(pipe)
+    b'o'
+    >>> with open_input(pipe) as stream:
+    ...     stream.read()
+    b'one\ntwo\n'
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self._path = os.fspath(path)
+        self._opened = contextlib.ExitStack()
+        self._stream: BufferedIOBase | None = None
+
+    def __fspath__(self) -> str:
+        return self._path
+
+    def stream(self) -> BufferedIOBase:
+        """The rest of the input; it stays open as long as this object."""
+        if self._stream is None:
+            self._stream = self._opened.enter_context(open_input(self._path))
+        return self._stream
+
+    def unread(self, head: bytes) -> None:
+        """Put bytes back."""
+        self._stream = unread(head, self.stream())
+
+
+def first_byte(path: PathLike) -> bytes:
+    """The first byte that is not blank, which tells formats apart; nothing if there is none.
+
+    Of a pipe, this waits until there is one. It is read again only from a `LiveInput`.
+    """
+    with open_input(path) as stream:
+        head = byte = stream.read(1)
+        while byte.isspace() or BOM.startswith(head):
+            byte = stream.read(1)
+            if not byte:
+                break
+            head += byte
+        if isinstance(path, LiveInput):
+            path.unread(head)
+    return byte
+
+
+@contextlib.contextmanager
+def _explained(path: PathLike) -> Iterator[None]:
+    try:
+        yield
+    except DAMAGE as error:
+        raise FormatError(path, None, f"damaged compressed data: {error}") from error
 
 
 def unread(head: bytes, stream: BufferedIOBase) -> BufferedReader:
@@ -90,20 +155,39 @@ class _Rejoined(RawIOBase):
         return True
 
     def readinto(self, room: Any) -> int:
-        if not self._head:
-            return self._rest.readinto1(room)
-        count = min(len(room), len(self._head))
-        room[:count] = self._head[:count]
-        self._head = self._head[count:]
+        # Not readinto1, which waits for more if there is room for it.
+        data = self._head[: len(room)] or self._rest.read1(len(room))
+        self._head = self._head[len(data) :]
+        room[: len(data)] = data
+        return len(data)
+
+
+class _Arrived(RawIOBase):
+    """A pipe of which each read takes all that is there, once something is."""
+
+    def __init__(self, opened: BufferedReader) -> None:
+        self._raw = opened.raw
+        self._poll = select.poll()
+        self._poll.register(opened.fileno(), select.POLLIN)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        view = memoryview(room)
+        count = step = self._raw.readinto(view) or 0
+        while step and count < len(view) and self._poll.poll(0):
+            step = self._raw.readinto(view[count:]) or 0
+            count += step
         return count
 
 
-def _first_bytes(raw: BufferedReader, *, rewind: bool) -> tuple[bytes, BufferedReader]:
+def _first_bytes(opened: BufferedReader, *, rewind: bool) -> tuple[bytes, BufferedReader]:
     if rewind:
-        head = raw.read(_LONGEST)
-        raw.seek(0)
-        return head, raw
-    head = b""
+        head = opened.read(_LONGEST)
+        opened.seek(0)
+        return head, opened
+    head, raw = b"", BufferedReader(_Arrived(opened))
     # No further than needed: the first line of a live stream may be short.
     while any(len(head) < len(magic) and magic.startswith(head) for magic in _MAGIC):
         byte = raw.read(1)

@@ -10,14 +10,20 @@ import pytest
 import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier, write_xmc
+from swnn_xp.bulk.answers import Threshold
 from swnn_xp.bulk.journal import ResumableOutput
-from swnn_xp.bulk.lines import FORMATS, LineWriter
+from swnn_xp.bulk.lines import FORMATS, Columns, LineWriter
 from swnn_xp.bulk.predict_file import PredictJob, predict_file, predict_stream
+from swnn_xp.bulk.sources import RepositoryRows
 from swnn_xp.cli.main import main
 
 RNG = np.random.default_rng(1)
 X = sp.random_array((53, 12), density=0.4, rng=RNG, format="csr", dtype=np.float32)
 Y = sp.csr_array((RNG.random((53, 5)) < 0.3).astype(np.int8))
+
+
+def writer(name, label_names=None):
+    return LineWriter(FORMATS[name], label_names, Columns(probabilities=True))
 
 
 @pytest.fixture
@@ -28,7 +34,8 @@ def out(tmp_path):
 @pytest.fixture
 def job(tmp_path):
     write_xmc(tmp_path / "test.txt", X, Y)
-    return PredictJob((tmp_path / "test.txt",), LineWriter(FORMATS["tsv"]), k=3, block_rows=10)
+    source = RepositoryRows(tmp_path / "test.txt", 12)
+    return PredictJob((source,), writer("tsv"), k=3, block_rows=10)
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +45,8 @@ def clf():
 
 @pytest.fixture(scope="module")
 def expected(clf):
-    lines = LineWriter(FORMATS["tsv"]).lines(0, clf.predict_topk(X, k=3))
-    return "row\trank\tlabel\tscore\n" + lines
+    lines = writer("tsv").lines(0, clf.topk_probabilities(X, k=3))
+    return "row\trank\tlabel\tscore\tprobability\n" + lines
 
 
 def here(out):
@@ -55,14 +62,14 @@ def test_blocks_give_the_lines_of_one_go(clf, job, out, expected):
 
 
 def test_a_stream_gets_the_same_lines(clf, job, expected):
-    stream = io.StringIO()
+    stream = io.BytesIO()
     assert predict_stream(clf, job, stream) == 53
-    assert stream.getvalue() == expected
+    assert stream.getvalue().decode() == expected
 
 
 def test_a_file_without_header(clf, job, out, expected):
-    text = job.files[0].read_text().partition("\n")[2]
-    job.files[0].write_text(text)
+    text = job.sources[0].path.read_text().partition("\n")[2]
+    job.sources[0].path.write_text(text)
     assert predict_file(clf, job, out) == 53
     assert out.read_text() == expected
 
@@ -83,9 +90,9 @@ def written_rows(monkeypatch):
     """The first row of each block that is written from now on."""
     rows, lines = [], LineWriter.lines
 
-    def seen(self, first_row, best):
+    def seen(self, first_row, best, ids=None):
         rows.append(first_row)
-        return lines(self, first_row, best)
+        return lines(self, first_row, best, ids)
 
     monkeypatch.setattr(LineWriter, "lines", seen)
     return rows
@@ -115,7 +122,7 @@ def three_files(job, tmp_path):
     files = [tmp_path / f"{start}-{stop}.txt" for start, stop in bounds]
     for file, (start, stop) in zip(files, bounds, strict=True):
         write_xmc(file, X[start:stop], Y[start:stop])
-    return replace(job, files=tuple(files))
+    return replace(job, sources=tuple(RepositoryRows(file, 12) for file in files))
 
 
 def test_rows_of_several_files_are_numbered_consecutively(clf, three_files, out, expected):
@@ -136,10 +143,17 @@ def test_several_files_resume(clf, three_files, out, expected, after, monkeypatc
 def test_another_job_is_not_resumed(clf, job, out):
     with pytest.raises(Stop):
         predict_file(clf, job, out, stop_after(0))
+    named = writer("tsv", [f"label {i}" for i in range(5)])
+    likely = replace(job.writer, threshold=Threshold(0.5))
+    (out.parent / "map.txt").write_text("name\n" * 53)
+    changes = (
+        {"model": "another"},
+        {"k": 2},
+        {"compression": "gz"},
+        {"row_map": out.parent / "map.txt"},
+        *({"writer": other} for other in (writer("jsonl"), named, likely)),
+    )
     left = here(out)
-    jsonl = LineWriter(FORMATS["jsonl"])
-    named = LineWriter(FORMATS["tsv"], [f"label {i}" for i in range(5)])
-    changes = {"model": "another"}, {"k": 2}, {"writer": jsonl}, {"writer": named}
     for other in (replace(job, **change) for change in changes):
         with pytest.raises(ValueError, match="belongs to another job"):
             predict_file(clf, other, out)
@@ -192,7 +206,7 @@ def test_a_file_that_is_too_wide_is_named(clf, job, out, tmp_path):
     with pytest.raises(
         ValueError, match=r"wide.txt: X has 13 features, but the model was fitted w"
     ):
-        predict_file(clf, replace(job, files=(*job.files, wide)), out)
+        predict_file(clf, replace(job, sources=(*job.sources, RepositoryRows(wide, 12))), out)
 
 
 def test_two_runs_do_not_write_one_file(clf, job, out):
@@ -202,7 +216,7 @@ def test_two_runs_do_not_write_one_file(clf, job, out):
 
 def test_bad_input_leaves_nothing_to_resume(clf, job, out):
     out.write_text("precious")
-    job.files[0].write_text("3 12 5\n0 1:1\n0 1:x\n0 1:1\n")
+    job.sources[0].path.write_text("3 12 5\n0 1:1\n0 1:x\n0 1:1\n")
     with pytest.raises(ValueError, match="x"):
         predict_file(clf, replace(job, block_rows=1), out)
     assert out.read_text() == "precious"
@@ -236,7 +250,7 @@ def model(tmp_path, capsys):
 
 def test_the_command(model, tmp_path, capsys):
     train = str(tmp_path / "train.txt")
-    for name in ("a.tsv", "a.jsonl"):
+    for name in ("a.tsv", "a.csv", "a.jsonl"):
         out = tmp_path / name
         assert main(["predict", model, train, "-o", str(out), "--rows", "20"]) == 0
         assert "53 rows" in capsys.readouterr().err

@@ -47,11 +47,12 @@ def test_fit_says_what_it_made(files, capsys):
 def test_predict_tsv(files, model, capsys):
     assert main(["predict", str(model), str(files / "test.txt.xz"), "-k", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "row\trank\tlabel\tscore"
-    row, rank, label, score = lines[1].split("\t")
+    assert lines[0] == "row\trank\tlabel\tscore\tprobability"
+    row, rank, label, score, probability = lines[1].split("\t")
     assert (row, rank) == ("0", "1")
     assert label in {"red", "green", "blue", "a b", "ø"}
     assert float(score) > 0
+    assert 0 < float(probability) <= 1
 
 
 def test_predict_jsonl_to_a_file(files, model, capsys):
@@ -146,7 +147,7 @@ def test_bad_input_gets_one_clear_line(files, model, capsys, args, message):
 
 
 @pytest.mark.parametrize(
-    "args", [[], ["nonsense"], ["fit"], ["predict", "m"], ["fit", "a", "-S", "x"]]
+    "args", [["nonsense"], ["fit"], ["predict", "m"], ["fit", "a", "-S", "x"]]
 )
 def test_wrong_arguments_exit_with_2(args, capsys):
     with pytest.raises(SystemExit) as exit:
@@ -163,12 +164,23 @@ def test_help(command, capsys):
     assert "usage: swnn" in capsys.readouterr().out
 
 
+def test_no_command_prints_the_help(capsys):
+    assert main([]) == 0
+    assert "swnn predict model new.txt" in capsys.readouterr().out
+
+
+def test_python_m(capsys):
+    command = [sys.executable, "-m", "swnn_xp", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("swnn_xp ")
+
+
 def test_a_closed_pipe_is_no_error(files, model):
     command = (
         f'"{sys.executable}" -m swnn_xp.cli.main predict {model} {files}/train.txt | head -n 1'
     )
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-    assert done.stdout == "row\trank\tlabel\tscore\n"
+    assert done.stdout == "row\trank\tlabel\tscore\tprobability\n"
     assert "Traceback" not in done.stderr
 
 

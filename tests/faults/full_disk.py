@@ -20,6 +20,7 @@ import numpy as np
 from swnn_xp import SWNNClassifier
 from swnn_xp.bulk.lines import FORMATS, LineWriter
 from swnn_xp.bulk.predict_file import PredictJob, predict_file
+from swnn_xp.bulk.sources import RepositoryRows
 from swnn_xp.io import write_xmc
 
 
@@ -72,9 +73,14 @@ def with_small_files(folder: Path, largest: int) -> int:
 
 def predicting_stops_and_resumes(folder: Path) -> int:
     write_xmc(folder / "queries.txt", np.eye(20), np.ones((20, 1)))
-    job = PredictJob((folder / "queries.txt",), LineWriter(FORMATS["jsonl"]), k=2, block_rows=3)
+    job = PredictJob(
+        (RepositoryRows(folder / "queries.txt", 20),),
+        LineWriter(FORMATS["jsonl"]),
+        k=2,
+        block_rows=3,
+    )
     clf = fitted(30)
-    limited(700)  # room for the journal's first line and a few blocks, not for all
+    limited(900)  # room for the journal's first line and a few blocks, not for all
     try:
         predict_file(clf, job, folder / "labels")
     except OSError:
@@ -97,7 +103,9 @@ def warm_up() -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "queries.txt"
         write_xmc(file, np.eye(20), np.ones((20, 1)))
-        job = PredictJob((file,), LineWriter(FORMATS["jsonl"]), k=2, block_rows=3)
+        job = PredictJob(
+            (RepositoryRows(file, 20),), LineWriter(FORMATS["jsonl"]), k=2, block_rows=3
+        )
         predict_file(clf, job, Path(folder) / "labels")
 
 

@@ -22,6 +22,7 @@ import scipy.sparse as sp
 from swnn_xp import SWNNClassifier, SWNNRanker, load
 from swnn_xp.bulk.lines import FORMATS, LineWriter
 from swnn_xp.bulk.predict_file import PredictJob, predict_file
+from swnn_xp.bulk.sources import RepositoryRows
 from swnn_xp.io import read_xmc, write_xmc
 
 FEATURES, LABELS = 30, 8
@@ -113,8 +114,9 @@ class Predictions:
         self.clf = SWNNClassifier(n_neighbors=9).fit(X[:200], Y[:200])
         self.output, self.reported, self.finished = folder / "labels", 0, 0
         writer = LineWriter(FORMATS["jsonl"])
-        self.job = PredictJob((folder / "queries.txt",), writer, k=3, block_rows=10)
-        best = self.clf.predict_topk(read_xmc(folder / "queries.txt")[0], k=3)
+        rows = RepositoryRows(folder / "queries.txt", X.shape[1])
+        self.job = PredictJob((rows,), writer, k=3, block_rows=10)
+        best = self.clf.topk_probabilities(read_xmc(folder / "queries.txt")[0], k=3)
         self.whole = writer.lines(0, best)
 
     def work(self, report) -> None:

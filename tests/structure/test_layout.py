@@ -32,6 +32,7 @@ LAYERS = (
     {"pages"},
     {"__init__"},  # what `import swnn_xp` gives
     {"cli"},
+    {"__main__"},  # `python -m swnn_xp`
 )
 LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}
 
