@@ -146,9 +146,7 @@ def test_bad_input_gets_one_clear_line(files, model, capsys, args, message):
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "args", [["nonsense"], ["fit"], ["predict", "m"], ["fit", "a", "-S", "x"]]
-)
+@pytest.mark.parametrize("args", [["nonsense"], ["fit"], ["predict", "m"], ["fit", "a", "-S", "x"]])
 def test_wrong_arguments_exit_with_2(args, capsys):
     with pytest.raises(SystemExit) as exit:
         main(args)
