@@ -23,6 +23,7 @@ from disk_states import MARKER, Disk, disk_states, read_log, write_state
 from swnn_xp import SWNNClassifier, SWNNRanker, load, write_xmc
 from swnn_xp.bulk.lines import FORMATS, LineWriter
 from swnn_xp.bulk.predict_file import PredictJob, predict_file
+from swnn_xp.bulk.sources import RepositoryRows
 from swnn_xp.store import StoreError, open_arrays, save_arrays
 
 HERE = Path(__file__).resolve().parent
@@ -69,8 +70,8 @@ SAVES = {
 
 def job(root):
     model = classifier(20)
-    files = (root.parent / "input.txt",)
-    return model, PredictJob(files, LineWriter(FORMATS["tsv"]), k=2, block_rows=8)
+    rows = (RepositoryRows(root.parent / "input.txt", model.n_features_in_),)
+    return model, PredictJob(rows, LineWriter(FORMATS["tsv"]), k=2, block_rows=8)
 
 
 def work(what, root):
