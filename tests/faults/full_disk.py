@@ -101,6 +101,8 @@ def warm_up() -> None:
     clf = fitted(100)
     clf.kneighbors(np.eye(20))
     with tempfile.TemporaryDirectory() as folder:
+        clf.save(Path(folder) / "model")
+        SWNNClassifier.load(Path(folder) / "model", verify=True)
         file = Path(folder) / "queries.txt"
         write_xmc(file, np.eye(20), np.ones((20, 1)))
         job = PredictJob(
