@@ -1,4 +1,4 @@
-"""`swnn twin`: write a synthetic stand-in for one of the paper's data sets."""
+"""`swnn twin`: write a synthetic stand-in for one of the paper's data sets, or of a shape."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from swnn_xp._progress import note
 from swnn_xp.cli._common import output
-from swnn_xp.datasets import PAPER_SUMMARIES, make_twin
+from swnn_xp.datasets import PAPER_SUMMARIES, SHAPES, make_twin
 from swnn_xp.io import write_xmc
 
 _NOTICE = """\
@@ -21,7 +21,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser(
         "twin", help="write a synthetic stand-in for one of the paper's data sets"
     )
-    parser.add_argument("name", help=", ".join(PAPER_SUMMARIES))
+    parser.add_argument("name", help=", ".join([*PAPER_SUMMARIES, *SHAPES]))
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="DIR", help="folder to write"
     )

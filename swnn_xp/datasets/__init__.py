@@ -5,10 +5,12 @@ from ._describe import Description, available, describe
 from ._load import load
 from ._paper import PAPER_SUMMARIES
 from ._registry import Published, find_published
+from ._shapes import SHAPES
 from ._twins import make_twin
 
 __all__ = [
     "PAPER_SUMMARIES",
+    "SHAPES",
     "Dataset",
     "Description",
     "Published",

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, diags_array
 
 from swnn_xp import datasets
-from swnn_xp.datasets import PAPER_SUMMARIES
+from swnn_xp.datasets import PAPER_SUMMARIES, SHAPES
 from swnn_xp.datasets._degrees import degree_sequence, row_tail, thin, with_total
 from swnn_xp.datasets._matching import ColumnTopics, RowTopics, match
 from swnn_xp.datasets._paper import Summary
 from swnn_xp.datasets._registry import REGISTRY
-from swnn_xp.datasets._twins import _full_size
+from swnn_xp.datasets._twins import _described, _full_size
 
 NAMES = sorted(PAPER_SUMMARIES)
 SCALES = {
@@ -35,10 +35,10 @@ def five_numbers(values: Any) -> list[float]:
     return [*np.quantile(values, [0, 0.25, 0.5, 0.75, 1]).tolist(), values.mean()]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_full_size_sequences_have_the_papers_summaries(name: str) -> None:
-    paper = PAPER_SUMMARIES[name]
-    n_features, n_labels, words, tags = _full_size(REGISTRY[name])
+@pytest.mark.parametrize("name", [*NAMES, *SHAPES])
+def test_full_size_sequences_have_the_stated_summaries(name: str) -> None:
+    published, paper = _described(name)
+    n_features, n_labels, words, tags = _full_size(published, paper)
     words = with_total(words, int(n_features.sum()), len(n_features))
     tags = with_total(tags, int(n_labels.sum()), len(n_labels))
     assert words.sum() == n_features.sum()
@@ -163,6 +163,22 @@ def test_with_total_reaches_any_possible_total(counts: list[int], where: float) 
 def test_a_mean_out_of_reach_gives_the_nearest() -> None:
     made = degree_sequence(Summary(1, 5, 6, 7, 7, 9), 101, 909, row_tail)
     assert five_numbers(made)[:5] == [1, 5, 6, 7, 7]
+
+
+def test_short_rows_meet_a_heavy_head() -> None:
+    lengths, _, words, _ = _full_size(*_described("short-rows"))
+    words = with_total(words, int(lengths.sum()), len(lengths))
+    postings = (words.astype(float) ** 2).sum() / len(lengths)
+    assert postings == pytest.approx(21_000, rel=0.05)
+    assert words[-1] > len(lengths) / 4
+    assert words[-3] > len(lengths) / 5
+
+
+@pytest.mark.parametrize(("name", "mean"), [("short-rows", 8), ("medium-rows", 63)])
+def test_small_twins_of_shapes_keep_their_rows(name: str, mean: float) -> None:
+    data = twin(name, 0.02)
+    assert data.X_train.shape[0] == round(SHAPES[name][0].n_train * 0.02)
+    assert data.X_train.nnz / data.X_train.shape[0] == pytest.approx(mean, rel=0.1)
 
 
 def test_bad_requests_are_refused() -> None:
