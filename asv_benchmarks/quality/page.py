@@ -50,8 +50,33 @@ def figures(rows):
     return "\n\n".join(parts)
 
 
-def filled(text, rows):
-    """A page with the figures put between its marks."""
+def summary(rows):
+    """README's table: ours and the best of the trained peers by P@1, a line for each data set."""
+    lines = [
+        "| P@1 / 3 / 5, % | as published | learned ranking | best trained peer | training, CPU s |",
+        "|---|---|---|---|---|",
+    ]
+    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+        here = {row["peer"]: row for row in rows if row["dataset"] == dataset}
+        done = {name: row for name, row in here.items() if "failed" not in row}
+        peers = [row for name, row in done.items() if not name.startswith("swnn")]
+        ours = done.get("swnn_classifier"), done.get("swnn_ranker")
+        if not peers or None in ours:
+            continue
+        best = max(peers, key=lambda row: row["P@1"])
+        seconds = f"{ours[1]['train_s']:,.0f} against {best['train_s']:,.0f}"
+        cells = [_precision(ours[0]), f"**{_precision(ours[1])}**"]
+        cells += [f"{_precision(best)} ({best['title']})", seconds]
+        lines.append(f"| {dataset} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _precision(row):
+    return " / ".join(f"{row[f'P@{k}']:.1f}" for k in (1, 3, 5))
+
+
+def filled(text, inner):
+    """A page with something else between its marks."""
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
-    return f"{before}{BEGIN}\n{figures(rows)}\n{END}{after}"
+    return f"{before}{BEGIN}\n{inner}\n{END}{after}"

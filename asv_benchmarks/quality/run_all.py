@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -18,7 +19,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
 from adapters import RANKING
-from page import figures, filled, in_order
+from page import figures, filled, in_order, summary
 from problem import Problem
 from process import figures_of, peer_of, why_missing
 from report import machine
@@ -28,6 +29,9 @@ from swnn_xp import metrics
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs" / "quality.md"
+README = HERE.parents[1] / "README.md"
+PLOTS = PAGE.parent / "plots" / "make_pictures.py"
+PICTURES = PAGE.parent / "pictures"
 SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en")
 TEST_ROWS = {"finna-yso-en": 20_000}  # the first ones; the others are used in full
 
@@ -95,7 +99,9 @@ def main():
     parser.add_argument("--cpu-seconds", type=int, default=1500, help="limit for a peer and a set")
     parser.add_argument("--again", action="store_true", help="measure what was measured before")
     parser.add_argument("--json", type=Path, default=FILE, help="the file of figures")
-    parser.add_argument("--write", action="store_true", help="write docs/quality.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write docs/quality.md, README's table and its picture"
+    )
     parser.add_argument("--measured", action="store_true", help="measure nothing, use the file")
     arguments = parser.parse_args()
     results = Results(arguments.json)
@@ -105,7 +111,9 @@ def main():
     if rows:
         print(figures(rows))
         if arguments.write:
-            PAGE.write_text(filled(PAGE.read_text(), rows))
+            PAGE.write_text(filled(PAGE.read_text(), figures(rows)))
+            README.write_text(filled(README.read_text(), summary(rows)))
+            subprocess.run([sys.executable, PLOTS, PICTURES, "quality"], check=True)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,17 @@ import importlib
 import sys
 from pathlib import Path
 
-NAMES = ("data_flow", "neighbours", "precision", "latency", "bounds", "leaving", "bitslice")
-ALWAYS = ("latency",)  # a measurement: its title says when it was taken
+NAMES = (
+    "data_flow",
+    "neighbours",
+    "quality",
+    "precision",
+    "latency",
+    "bounds",
+    "leaving",
+    "bitslice",
+)
+ALWAYS = ("latency", "quality")  # a measurement with its date; drawn from a file of figures
 HERE = Path(__file__).resolve().parent
 
 

@@ -123,9 +123,10 @@ def test_the_page_shows_the_figures_of_the_file(run_all):
     """It is written by the command, never by hand."""
     results = importlib.import_module("results")
     kept = results.Results(results.FILE).rows.values()
-    text = run_all.PAGE.read_text()
     rows = run_all.in_order(kept, run_all.SETS, run_all.RANKING)
-    assert run_all.filled(text, rows) == text
+    page, readme = run_all.PAGE.read_text(), run_all.README.read_text()
+    assert run_all.filled(page, run_all.figures(rows)) == page
+    assert run_all.filled(readme, run_all.summary(rows)) == readme
 
 
 def test_a_peer_that_would_take_too_long_is_stopped(on_path, monkeypatch):
