@@ -109,7 +109,8 @@ def test_json_lines(job, tmp_path, capsys):
     parts = sorted(out.glob("part-*.jsonl"))
     found = [json.loads(line) for part in parts for line in part.read_text().splitlines()]
     wanted = [json.loads(line) for line in expected.read_text().splitlines()]
-    assert all(answer.pop("probabilities") for answer in wanted)
+    for answer in wanted:
+        del answer["probabilities"]
     assert found == wanted
 
 
