@@ -1,14 +1,30 @@
-"""What scikit-learn expects of an estimator, without importing scikit-learn."""
+"""What scikit-learn expects of an estimator, without importing scikit-learn.
+
+Whatever needs scikit-learn is looked up when scikit-learn itself asks for it.
+"""
 
 from __future__ import annotations
 
+import functools
 import inspect
+import re
+import sys
 from collections.abc import Iterable
 from typing import Any, Self
+
+_REQUEST = re.compile(r"set_\w+_request")
 
 
 class NotFittedError(ValueError, AttributeError):
     """The estimator has no training rows yet."""
+
+
+def not_fitted(estimator: object) -> NotFittedError:
+    """The error to raise; it is scikit-learn's too where scikit-learn is in use."""
+    name = type(estimator).__name__
+    return _error_class("sklearn.exceptions" in sys.modules)(
+        f"this {name} is not fitted yet; call fit(X, Y) first"
+    )
 
 
 class Estimator:
@@ -25,6 +41,10 @@ class Estimator:
             setattr(self, name, value)
         return self
 
+    def get_metadata_routing(self) -> Any:
+        """Tell scikit-learn which arguments of `fit` and others it may pass on, and on request."""
+        return self._get_metadata_request()
+
     @classmethod
     def _parameter_names(cls) -> list[str]:
         return list(inspect.signature(cls).parameters)
@@ -36,20 +56,57 @@ class Estimator:
             if name not in known:
                 raise ValueError(f"no parameter {name!r}; there are {', '.join(known)}")
 
+    def __getattr__(self, name: str) -> Any:
+        # set_fit_request and its like, which scikit-learn makes from the methods' arguments
+        if _REQUEST.fullmatch(name) and "sklearn.base" in sys.modules:
+            kind: Any = type(self)
+            made = vars(_requester(kind)).get(name)
+            if made is not None:
+                return made.__get__(self, kind)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _get_metadata_request(self) -> Any:
+        from sklearn.utils.metadata_routing import get_routing_for_object
+
+        if "_metadata_request" in vars(self):
+            return get_routing_for_object(vars(self)["_metadata_request"])
+        kind: Any = type(self)
+        return _requester(kind)()._get_metadata_request()
+
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn (only called by scikit-learn itself)."""
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
         return Tags(
             estimator_type="classifier",
-            target_tags=TargetTags(required=True, multi_output=True, single_output=False),
-            classifier_tags=ClassifierTags(multi_class=False, multi_label=True),
+            target_tags=TargetTags(required=True, multi_output=True, single_output=True),
+            classifier_tags=ClassifierTags(multi_class=True, multi_label=True),
             input_tags=InputTags(sparse=True),
         )
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
+        return "_model" in vars(self)
 
     def __repr__(self) -> str:
         params = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
         return f"{type(self).__name__}({params})"
+
+
+@functools.cache
+def _error_class(with_sklearn: bool) -> type[NotFittedError]:
+    if not with_sklearn:
+        return NotFittedError
+    from sklearn.exceptions import NotFittedError as Theirs
+
+    return type("NotFittedError", (NotFittedError, Theirs), {"__module__": __name__})
+
+
+@functools.cache
+def _requester(estimator: Any) -> Any:
+    """A class with the estimator's methods that scikit-learn has given its ``set_..._request``."""
+    from sklearn.utils.metadata_routing import _MetadataRequester
+
+    methods = dict(inspect.getmembers(estimator, inspect.isfunction))
+    wanted = {name: made for name, made in methods.items() if not name.startswith("_")}
+    wanted.pop("get_metadata_routing")
+    return type(estimator.__name__, (_MetadataRequester,), wanted)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from swnn_xp._estimator import Estimator, NotFittedError
+from swnn_xp._estimator import Estimator, not_fitted
 from swnn_xp.model.model import Model
+from swnn_xp.model.predictions import label_values
 from swnn_xp.text.vectorizer import TextVectorizer
 
 
@@ -24,6 +27,19 @@ class FittedEstimator(Estimator):
     def n_labels_(self) -> int:
         """Number of labels."""
         return self._fitted_model().labels.n_labels
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """What the columns of predictions stand for.
+
+        Labels given by value, as lists or one for each row: these values, one for each column.
+        For a matrix the classes of each label are 0 and 1: an array (n_labels, 2), by which
+        scikit-learn knows a multi-label classifier.
+        """
+        model = self._fitted_model()
+        if model.targets.by_value:
+            return label_values(model)
+        return np.broadcast_to(np.asarray([0, 1]), (model.labels.n_labels, 2))
 
     @property
     def n_samples_fit_(self) -> int:
@@ -72,6 +88,5 @@ class FittedEstimator(Estimator):
 
     def _fitted_model(self) -> Model:
         if not self.__sklearn_is_fitted__():
-            name = type(self).__name__
-            raise NotFittedError(f"this {name} is not fitted yet; call fit(X, Y) first")
+            raise not_fitted(self)
         return self._model

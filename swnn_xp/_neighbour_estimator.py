@@ -12,9 +12,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from swnn_xp._checks import (
     check_count,
     check_exponent,
@@ -23,15 +20,14 @@ from swnn_xp._checks import (
     check_threads,
     check_width,
 )
-from swnn_xp._fitted_estimator import FittedEstimator
-from swnn_xp.backends import Options, Placement, Settings, get_backend, resolve
+from swnn_xp._predicting_estimator import PredictingEstimator
+from swnn_xp.backends import Options, Settings, get_backend, resolve
 from swnn_xp.model.changes import append, compact, moved, new_model, remove
 from swnn_xp.model.files import Extra, SavedModel, open_model, save_model
 from swnn_xp.model.model import Model
 from swnn_xp.model.names import known_names, label_id, more_label_uris, more_row_names
-from swnn_xp.results import Neighbours, Ranking
-from swnn_xp.rows.canonical import label_rows
-from swnn_xp.rows.input_kind import host_matrix
+from swnn_xp.model.targets import encode_labels, encode_more
+from swnn_xp.results import Neighbours
 from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows
 from swnn_xp.store import StoreError
 from swnn_xp.text.texts import fit_vectorizer, term_names
@@ -43,7 +39,7 @@ if TYPE_CHECKING:
 _swapping = threading.Lock()
 
 
-class NeighbourEstimator(FittedEstimator):
+class NeighbourEstimator(PredictingEstimator):
     """Fit, change, search and save training rows."""
 
     saved_as: ClassVar[str]
@@ -73,9 +69,12 @@ class NeighbourEstimator(FittedEstimator):
         Parameters
         ----------
         X : sparse or dense matrix (n_rows, n_features), or texts with a ``vectorizer``
-        Y : sparse or dense 0/1 matrix (n_rows, n_labels)
+        Y : labels of the rows
+            A sparse or dense 0/1 matrix (n_rows, n_labels); or a list of labels for each row; or,
+            in one dimension, one class for each row. Predictions come back in the same form.
         feature_names, label_names, row_names : list of str, optional
-            Names for people, used by `explain` and the command line.
+            Names for people, used by `explain` and the command line. Labels that are texts name
+            themselves.
         feature_weights : array of float (n_features,), optional
             Positive factors of the features, such as `LearnedWeights` finds: rows and queries are
             scaled by them before they are compared. The model keeps them.
@@ -93,10 +92,14 @@ class NeighbourEstimator(FittedEstimator):
         index_class = backend.load()
         placement = index_class.placement.find(backend.name, self.device, X)
         weights = check_feature_weights(feature_weights)
-        rows, labels = _training_rows(placement, X, Y, weights)
-        names = all_names(rows, labels, term_names(text, feature_names), label_names, row_names)
+        labels, targets, found = encode_labels(Y, label_names)
+        rows = placement.prepare(X, "X", weights)
+        check_training_rows(rows.n_rows, labels.n_rows)
+        features = term_names(text, feature_names)
+        names = all_names(rows, labels, features, found or label_names, row_names)
         model = new_model(index_class, placement, rows, labels, names)
-        self._set_model(self._learn(replace(model, feature_weights=weights, vectorizer=text)))
+        model = replace(model, feature_weights=weights, vectorizer=text, targets=targets)
+        self._set_model(self._learn(model))
         return self
 
     def partial_fit(
@@ -104,6 +107,7 @@ class NeighbourEstimator(FittedEstimator):
         X: Any,
         Y: Any,
         *,
+        classes: Any = None,
         label_names: list[str] | None = None,
         row_names: list[str] | None = None,
     ) -> Self:
@@ -116,8 +120,11 @@ class NeighbourEstimator(FittedEstimator):
         ----------
         X : matrix (n_new, n_features)
             At most as many features as at `fit`.
-        Y : matrix (n_new, n_labels)
-            It may be wider than before: the new columns are new labels.
+        Y : matrix (n_new, n_labels), or labels as at `fit`
+            A matrix may be wider than before: the new columns are new labels. Labels given by value
+            that are new get the columns that follow.
+        classes : sequence, optional
+            All labels there may be, at the first call, where labels are given by value.
         label_names : list of str, optional
             Names of all labels, if the model has names and Y brings new labels.
         row_names : list of str, optional
@@ -129,14 +136,21 @@ class NeighbourEstimator(FittedEstimator):
             The new rows have the ids that follow the largest one given so far.
         """
         if not self.__sklearn_is_fitted__():
-            return self.fit(X, Y, label_names=label_names, row_names=row_names)
+            encoded = encode_labels(Y, label_names, classes)
+            return self.fit(X, encoded, label_names=label_names, row_names=row_names)
         model = self._current_model()
         X = model.rows_of(X)
-        rows, labels = _training_rows(model.placement, X, Y, model.feature_weights)
+        old, n_labels = model.names, model.labels.n_labels
+        labels, targets, found = encode_more(
+            Y, model.targets, old.get("label_names"), n_labels, grow=True
+        )
+        label_names = label_names or found
+        rows = model.placement.prepare(X, "X", model.feature_weights)
+        check_training_rows(rows.n_rows, labels.n_rows)
         check_width(rows.n_features, model.n_features)
         rows = rows._replace(n_features=model.n_features)
-        old, width = model.names, max(model.labels.n_labels, labels.n_labels)
-        if "label_names" in old and width > model.labels.n_labels and label_names is None:
+        width = max(n_labels, labels.n_labels)
+        if "label_names" in old and width > n_labels and label_names is None:
             raise ValueError(f"Y brings new labels: label_names must name all {width}")
         added = check_names(row_names, rows.n_rows, "row_names")
         names = known_names(
@@ -145,7 +159,7 @@ class NeighbourEstimator(FittedEstimator):
             label_uris=more_label_uris(old.get("label_uris"), label_names, width),
             row_names=more_row_names(old.get("row_names"), model.next_id, added, rows.n_rows),
         )
-        self._set_model(append(model, rows, labels, names))
+        self._set_model(replace(append(model, rows, labels, names), targets=targets))
         return self
 
     def remove(self, ids: Any) -> Self:
@@ -183,28 +197,6 @@ class NeighbourEstimator(FittedEstimator):
         check_count(wanted, "n_neighbors")
         found = model.search(model.queries(X), int(wanted), float(self.beta), self._options())
         return Neighbours(*model.placement.as_input_kind(X, *model.with_ids(found)))
-
-    def predict_topk(self, X: Any, k: int = 5) -> Ranking:
-        """Rank the labels of each row."""
-        raise NotImplementedError
-
-    def predict_names(self, X: Any, k: int = 5) -> list[list[str]]:
-        """Name the best labels of each row, the best first.
-
-        A row has fewer than k names where fewer labels got a vote.
-
-        Examples
-        --------
-        >>> from swnn_xp import SWNNClassifier
-        >>> clf = SWNNClassifier().fit([[1, 0], [0, 1]], [[1, 0], [0, 1]], label_names=["a", "b"])
-        >>> clf.predict_names([[2, 0], [0, 0]], k=2)
-        [['a'], []]
-        """
-        names = self.label_names_
-        if names is None:
-            raise ValueError("the model has no label names: give label_names to fit")
-        best = host_matrix(self.predict_topk(X, k).labels)
-        return [[names[label] for label in row if label >= 0] for row in best.tolist()]
 
     def session(self, *, budget: int | None = None) -> Session:
         """Open a session for real-time answers, one row at a time, on one thread each.
@@ -358,14 +350,6 @@ def all_names(
         label_names=check_names(label_names, labels.n_labels, "label_names"),
         row_names=check_names(row_names, labels.n_rows, "row_names"),
     )
-
-
-def _training_rows(
-    placement: Placement, X: Any, Y: Any, weights: NDArray[np.float64] | None
-) -> tuple[QuantisedRows, LabelRows]:
-    rows, labels = placement.prepare(X, "X", weights), label_rows(host_matrix(Y), "Y")
-    check_training_rows(rows.n_rows, labels.n_rows)
-    return rows, labels
 
 
 def check_training_rows(n_rows: int, n_label_rows: int) -> None:

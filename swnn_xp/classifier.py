@@ -14,13 +14,11 @@ from swnn_xp._estimator import NotFittedError
 from swnn_xp._neighbour_estimator import NeighbourEstimator
 from swnn_xp.learn.calibration import Calibration, predicted
 from swnn_xp.learn.vote_calibration import calibrate_votes, stored_votes, votes_from
-from swnn_xp.metrics import precision_at_k
 from swnn_xp.model.explain import Explanation, explain_label, one_row
 from swnn_xp.model.files import Extra, SavedModel
 from swnn_xp.model.model import Model
 from swnn_xp.model.names import label_id
 from swnn_xp.results import RankedProbabilities, Ranking
-from swnn_xp.rows.input_kind import host_matrix
 from swnn_xp.vote.votes import Votes, keep_votes, ones, ranked_shares, scores, shares
 
 __all__ = ["GIGABYTE", "NotFittedError", "SWNNClassifier"]
@@ -153,39 +151,6 @@ class SWNNClassifier(NeighbourEstimator):
             likely = xp.where(best.labels >= 0, calibration.probabilities(likely), 0 * likely)
         return RankedProbabilities(*model.placement.as_input_kind(X, *best, likely))
 
-    def decision_function(self, X: Any) -> Any:
-        """Scores of all labels that got a vote, as a sparse matrix (n_queries, n_labels).
-
-        The matrix belongs to X's library: SciPy for SciPy and NumPy, ``cupyx`` for CuPy, sparse CSR
-        for torch; dense for other array-API namespaces, which have no sparse matrices.
-        """
-        return self._vote_matrix(X, lambda votes, _: scores(votes))
-
-    def predict_proba(self, X: Any) -> Any:
-        """Probabilities of labels: the share of the neighbours' weight that voted for each.
-
-        With ``calibrate``, what the share has meant for training rows.
-        """
-
-        def likely(votes: Votes, calibration: Calibration | None) -> Any:
-            got = shares(votes)
-            return got if calibration is None else calibration.probabilities(got)
-
-        return self._vote_matrix(X, likely)
-
-    def predict(self, X: Any) -> Any:
-        """Labels with a probability above ``threshold``, as a sparse 0/1 matrix."""
-
-        def choose(votes: Votes, calibration: Calibration | None) -> Votes:
-            return keep_votes(votes, predicted(shares(votes), self.threshold, calibration))
-
-        return self._vote_matrix(X, lambda votes, _: ones(votes), choose)
-
-    def score(self, X: Any, Y: Any) -> float:
-        """Precision at 1: the share of rows whose best label is right."""
-        best = self.predict_topk(X, k=1).labels
-        return precision_at_k(host_matrix(Y), host_matrix(best), k=1)
-
     def explain(self, x: Any, label: int | str) -> Explanation:
         """Show which neighbours voted for a label, and which features they share with the row.
 
@@ -236,13 +201,29 @@ class SWNNClassifier(NeighbourEstimator):
     def _with_extra(self, model: Model, saved: SavedModel) -> Model:
         return replace(model, learned=votes_from(saved))
 
+    def _score_matrix(self, model: Model, X: Any) -> Any:
+        return self._vote_matrix(model, X, lambda votes, _: scores(votes))
+
+    def _probability_matrix(self, model: Model, X: Any) -> Any:
+        def likely(votes: Votes, calibration: Calibration | None) -> Any:
+            got = shares(votes)
+            return got if calibration is None else calibration.probabilities(got)
+
+        return self._vote_matrix(model, X, likely)
+
+    def _chosen_matrix(self, model: Model, X: Any) -> Any:
+        def choose(votes: Votes, calibration: Calibration | None) -> Votes:
+            return keep_votes(votes, predicted(shares(votes), self.threshold, calibration))
+
+        return self._vote_matrix(model, X, lambda votes, _: ones(votes), choose)
+
     def _vote_matrix(
         self,
+        model: Model,
         X: Any,
         values: Callable[[Votes, Calibration | None], Any],
         choose: Callable[[Votes, Calibration | None], Votes] = lambda votes, _: votes,
     ) -> Any:
-        model = self._current_model()
         calibration = self._calibration(model)
         votes = model.vote(model.queries(X), self._settings(), self._options())
         votes = choose(votes, calibration)

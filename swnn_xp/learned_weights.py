@@ -11,14 +11,15 @@ from swnn_xp._checks import (
     check_threads,
     check_width,
 )
-from swnn_xp._estimator import Estimator, NotFittedError
+from swnn_xp._estimator import Estimator, not_fitted
 from swnn_xp._neighbour_estimator import check_training_rows
 from swnn_xp._progress import StageProgress
 from swnn_xp.backends import Options, get_backend
 from swnn_xp.learn.indexing import host_indexer
 from swnn_xp.learn.settings import TrainingSettings
 from swnn_xp.learn.train import learn_feature_weights
-from swnn_xp.rows.canonical import canonical_rows, label_rows, to_csr
+from swnn_xp.model.targets import encode_labels
+from swnn_xp.rows.canonical import canonical_rows, to_csr
 from swnn_xp.rows.input_kind import host_matrix
 
 GIGABYTE = 10**9
@@ -80,20 +81,20 @@ class LearnedWeights(Estimator):
         self.memory_budget = memory_budget
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, Y: Any) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Learn the weights; shows progress on a terminal.
 
         Parameters
         ----------
         X : sparse or dense matrix (n_rows, n_features)
-        Y : sparse or dense 0/1 matrix (n_rows, n_labels)
+        y : labels of the rows, as for `SWNNClassifier.fit`
 
         Returns
         -------
         self
         """
         settings = self._settings()
-        rows, labels = canonical_rows(host_matrix(X), "X"), label_rows(host_matrix(Y), "Y")
+        rows, labels = canonical_rows(host_matrix(X), "X"), encode_labels(y).labels
         check_training_rows(rows.indptr.size - 1, labels.n_rows)
         index_class = get_backend("numba").load()
         placement = index_class.placement.find("numba")
@@ -113,16 +114,16 @@ class LearnedWeights(Estimator):
         scipy CSR array (n_rows, n_features)
         """
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError("this LearnedWeights is not fitted yet; call fit(X, Y) first")
+            raise not_fitted(self)
         rows = canonical_rows(host_matrix(X), "X")
         check_width(rows.n_features, self.n_features_in_)
         values = rows.values * self.feature_weights_[rows.indices]
         shape = rows.indptr.size - 1, self.n_features_in_
         return to_csr(rows.indptr, rows.indices, values, shape)
 
-    def fit_transform(self, X: Any, Y: Any) -> Any:
+    def fit_transform(self, X: Any, y: Any) -> Any:
         """Learn the weights and scale X by them."""
-        return self.fit(X, Y).transform(X)
+        return self.fit(X, y).transform(X)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "feature_weights_")
@@ -133,7 +134,7 @@ class LearnedWeights(Estimator):
 
         return Tags(
             estimator_type=None,
-            target_tags=TargetTags(required=True, multi_output=True, single_output=False),
+            target_tags=TargetTags(required=True, multi_output=True, single_output=True),
             transformer_tags=TransformerTags(),
             input_tags=InputTags(sparse=True),
         )

@@ -29,13 +29,13 @@ from swnn_xp.learn.ranking import rank_found
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.settings import Auto, TrainingSettings
 from swnn_xp.learn.train import train
-from swnn_xp.metrics import precision_at_k
 from swnn_xp.model.explain import one_row
 from swnn_xp.model.files import Extra, SavedModel
 from swnn_xp.model.model import Model
 from swnn_xp.model.names import label_id
+from swnn_xp.model.targets import encode_labels
 from swnn_xp.results import RankedProbabilities, Ranking
-from swnn_xp.rows.canonical import canonical_rows, label_rows
+from swnn_xp.rows.canonical import canonical_rows
 from swnn_xp.rows.input_kind import host_matrix
 from swnn_xp.text.texts import fit_vectorizer, term_names
 
@@ -166,7 +166,7 @@ class SWNNRanker(NeighbourEstimator):
         Parameters
         ----------
         X : sparse or dense matrix (n_rows, n_features), or texts with a ``vectorizer``
-        Y : sparse or dense 0/1 matrix (n_rows, n_labels)
+        Y : labels of the rows, as for `SWNNClassifier.fit`
         feature_names, label_names, row_names : list of str, optional
             Names for people, used by `explain` and the command line.
         vectorizer : TfidfVectorizer or TextVectorizer, optional
@@ -182,9 +182,11 @@ class SWNNRanker(NeighbourEstimator):
         backend = resolve(self.backend, X)
         index_class = backend.load()
         placement = index_class.placement.find(backend.name, self.device, X)
-        rows, labels = canonical_rows(host_matrix(X), "X"), label_rows(host_matrix(Y), "Y")
+        labels, targets, found = encode_labels(Y, label_names)
+        rows = canonical_rows(host_matrix(X), "X")
         check_training_rows(rows.indptr.size - 1, labels.n_rows)
-        names = all_names(rows, labels, term_names(text, feature_names), label_names, row_names)
+        features = term_names(text, feature_names)
+        names = all_names(rows, labels, features, found or label_names, row_names)
         machine = Machine(index_class, placement, self._options())
         with StageProgress() as progress:
             ready = prepare(
@@ -193,7 +195,8 @@ class SWNNRanker(NeighbourEstimator):
             )  # fmt: skip
             learned = train(ready.training, ready.search, ready.settings, progress.show)
         learned = replace(learned, params=self._learned_params())
-        self._set_model(replace(ready.model, learned=learned, vectorizer=text))
+        model = replace(ready.model, learned=learned, vectorizer=text, targets=targets)
+        self._set_model(model)
         return self
 
     def predict_topk(self, X: Any, k: int = 5) -> Ranking:
@@ -222,27 +225,6 @@ class SWNNRanker(NeighbourEstimator):
         check_count(k, "k")
         best = with_probabilities(self._ranked(model, X, int(k)), model.learned.calibration)
         return RankedProbabilities(*model.placement.as_input_kind(X, *best))
-
-    def decision_function(self, X: Any) -> Any:
-        """Scores of all candidates, made positive, as a sparse matrix (n_queries, n_labels).
-
-        A score s becomes ``1 + s`` from 0 on and ``1 / (1 - s)`` below: the order stays, and labels
-        that are no candidates (0) come last.
-        """
-        return self._candidate_matrix(X, _positive)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Probabilities of candidates as a sparse matrix (n_queries, n_labels)."""
-        return self._candidate_matrix(X, probability)
-
-    def predict(self, X: Any) -> Any:
-        """Labels that pass the threshold, as a sparse 0/1 matrix; see ``threshold``."""
-        return self._candidate_matrix(X, _ones, self.threshold)
-
-    def score(self, X: Any, Y: Any) -> float:
-        """Precision at 1: the share of rows whose best label is right."""
-        best = self.predict_topk(X, k=1).labels
-        return precision_at_k(host_matrix(Y), host_matrix(best), k=1)
 
     def explain(self, x: Any, label: int | str) -> RankedExplanation:
         """Show how much of a label's score is the vote, and how much its model.
@@ -297,13 +279,22 @@ class SWNNRanker(NeighbourEstimator):
         found = model.search(model.queries(X), voters, learned.beta, options)
         return rank_found(model, model.queries(X, weighted=False), found, k, options)
 
+    def _score_matrix(self, model: Model, X: Any) -> Any:
+        return self._candidate_matrix(model, X, _positive)
+
+    def _probability_matrix(self, model: Model, X: Any) -> Any:
+        return self._candidate_matrix(model, X, probability)
+
+    def _chosen_matrix(self, model: Model, X: Any) -> Any:
+        return self._candidate_matrix(model, X, _ones, self.threshold)
+
     def _candidate_matrix(
         self,
+        model: Model,
         X: Any,
         values: Callable[[Any, Calibration | None], Any],
         threshold: float | str | None = None,
     ) -> Any:
-        model = self._current_model()
         calibration, wanted = model.learned.calibration, model.learned.selection.n_candidates
         labels, scores = self._ranked(model, X, wanted)
         xp = array_namespace(labels)

@@ -16,6 +16,7 @@ from swnn_kernels.index import V1_ARRAY_NAMES, decode_rows
 from swnn_xp.backends import Index, Placement, get_backend
 from swnn_xp.model.changes import compact
 from swnn_xp.model.model import Model
+from swnn_xp.model.targets import stored_targets, targets_from
 from swnn_xp.rows.untrusted import untrusted_labels, untrusted_rows
 from swnn_xp.store import StoredModel, StoreError, open_arrays, save_arrays
 from swnn_xp.text.stored import IDF, stored_arrays, stored_settings, vectorizer_from
@@ -54,6 +55,8 @@ def save_model(
         arrays["row_ids"] = model.row_ids
     if model.feature_weights is not None:
         arrays["feature_weights"] = model.feature_weights
+    targets, values = stored_targets(model.targets)
+    arrays |= values
     arrays |= {_EXTRA + name: array for name, array in extra.arrays.items()}
     meta = {
         "kind": estimator,
@@ -62,6 +65,7 @@ def save_model(
         "n_features": model.n_features,
         "n_labels": model.labels.n_labels,
         "params": dict(params),
+        "targets": targets,
     }
     if extra.meta:
         meta["extra"] = dict(extra.meta)
@@ -145,6 +149,12 @@ class SavedModel:
             next_id=counts["next_id"],
             row_ids=row_ids,
             names=self.stored.names,
+            targets=targets_from(
+                self.stored.meta.get("targets"),
+                arrays,
+                counts["n_labels"],
+                "label_names" in self.stored.n_names,
+            ),
             feature_weights=_checked_weights(arrays.get("feature_weights"), index.n_features),
             vectorizer=self._vectorizer(),
             untrusted=True,

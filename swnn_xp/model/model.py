@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swnn_xp._checks import check_width
 from swnn_xp.backends import Index, Options, Placement, Settings
+from swnn_xp.model.targets import Targets
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
 from swnn_xp.rows.slicing import keep_rows, stack_rows
@@ -49,6 +50,8 @@ class Model:
     """Marks of positions that were removed; None if there are none."""
     names: Mapping[str, list[str]] = field(default_factory=dict)
     """``feature_names``, ``label_names``, ``row_names``: those that are known."""
+    targets: Targets = Targets()  # noqa: RUF009 (it never changes)
+    """How labels were given to `fit`."""
     version: int = 0
     feature_weights: NDArray[np.float64] | None = None
     """Factors of the features, applied to rows before they are quantised; None for none."""

@@ -53,7 +53,7 @@ def canonical_rows(X: Any, name: str = "X") -> ValueRows:
 
 
 def label_rows(Y: Any, name: str = "Y") -> LabelRows:
-    """Bring a label matrix to canonical rows: every non-zero entry is a label, once.
+    """Bring a 0/1 matrix of labels to canonical rows: every 1 is a label, once.
 
     Examples
     --------
@@ -62,10 +62,14 @@ def label_rows(Y: Any, name: str = "Y") -> LabelRows:
     """
     indptr, indices, values, width = _stored_entries(Y, name)
     require_finite(indices, values, _row_of(indptr), name)
-    if values.size and values.min() < 0:
-        at = int(np.argmin(values))
+    wrong = (values != 0) & (values != 1)
+    if wrong.any():
+        at = int(np.argmax(wrong))
         where = entry(indices, _row_of(indptr), at)
-        raise ValueError(f"{name}: {where} is {values[at]:g}; a label is 0 (absent) or 1 (present)")
+        raise ValueError(
+            f"{name}: {where} is {values[at]:g}; a label is 0 (absent) or 1 (present); "
+            "numbers of labels are given as sets: [{3, 7}, {2}]"
+        )
     if not is_ascending(indptr, indices):
         indptr, indices, values = _sum_repeats(indptr, indices, values)
     indptr, indices, _ = _without_zeros(indptr, indices, values)

@@ -21,7 +21,8 @@ def require_matrix(ndim: int, name: str) -> None:
     """Refuse what is not two-dimensional."""
     if ndim != 2:
         raise ValueError(
-            f"{name} must be 2-D (rows x columns), got {ndim}-D; a single row is [row]"
+            f"{name} must be 2-D (rows x columns), got {ndim}-D. "
+            "Reshape your data: a single row is [row]"
         )
 
 
@@ -33,6 +34,8 @@ def require_columns(n_columns: int, name: str) -> None:
 
 def require_real(is_real: bool, dtype: object, name: str) -> None:
     """Refuse complex numbers, texts and whatever else is not a real number."""
+    if "complex" in str(dtype):
+        raise ValueError(f"{name}: Complex data not supported, got dtype {dtype}")
     if not is_real:
         raise ValueError(f"{name}: values must be real numbers, got dtype {dtype}")
 
@@ -54,12 +57,17 @@ def require_finite(columns: Array, values: Array, row_of: RowOf, name: str) -> N
     finite = xp.isfinite(values)
     if not bool(xp.all(finite)):
         at = _first(xp, ~finite)
-        raise ValueError(f"{name}: {entry(columns, row_of, at)} is {float(values[at])}")
+        raise ValueError(f"{name}: {entry(columns, row_of, at)} is {_shown(values[at])}")
 
 
 def entry(columns: Array, row_of: RowOf, at: int) -> str:
     """Name a stored entry by its row and column."""
     return f"row {row_of(at)}, column {int(columns[at])}"
+
+
+def _shown(value: Array) -> str:
+    """NaN and infinity as scikit-learn writes them."""
+    return {"nan": "NaN"}.get(str(float(value)), str(float(value)))
 
 
 def _first(xp: Array, marked: Array) -> int:

@@ -126,8 +126,8 @@ class Native:
         return type(result)(*map(host_matrix, result))
 
     def checked_matrix(self, X: Any, matrix: Any) -> sp.csr_array:
-        kind = "scipy" if self.subject.kind == "numpy" else self.subject.kind
-        assert input_kind(matrix) == kind
+        kinds = ("numpy", "scipy") if self.subject.kind == "numpy" else (self.subject.kind,)
+        assert input_kind(matrix) in kinds
         assert device_of(matrix) == device_of(X)
         return sp.csr_array(host_matrix(matrix))
 

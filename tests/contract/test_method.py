@@ -144,7 +144,7 @@ def test_a_weight_that_rounds_to_nothing_still_votes(classifier):
 def test_blocks_do_not_change_the_answer(classifier):
     rng = np.random.default_rng(0)
     X = sp.random_array((300, 40), density=0.2, rng=rng, format="csr")
-    Y = sp.random_array((300, 30), density=0.1, rng=rng, format="csr")
+    Y = sp.random_array((300, 30), density=0.1, rng=rng, format="csr") != 0
     one = classifier(n_neighbors=20).fit(X, Y)
     many = classifier(n_neighbors=20, memory_budget=10_000).fit(X, Y)
     Q = X[:40]

@@ -12,7 +12,7 @@ from swnn_xp.store import StoreError
 
 RNG = np.random.default_rng(2)
 X = sp.random_array((120, 30), density=0.2, rng=RNG, format="csr")
-Y = sp.random_array((120, 12), density=0.2, rng=RNG, format="csr")
+Y = sp.random_array((120, 12), density=0.2, rng=RNG, format="csr") != 0
 
 
 def check_same(one, other):

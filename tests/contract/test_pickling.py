@@ -14,7 +14,7 @@ from swnn_xp import SWNNClassifier
 
 RNG = np.random.default_rng(6)
 X = sp.random_array((120, 30), density=0.2, rng=RNG, format="csr")
-Y = sp.random_array((120, 12), density=0.2, rng=RNG, format="csr")
+Y = sp.random_array((120, 12), density=0.2, rng=RNG, format="csr") != 0
 NAMES = [f"label {i}" for i in range(12)]
 
 

@@ -13,7 +13,7 @@ from swnn_xp.backends.numpy_ import NumpyIndex
 
 RNG = np.random.default_rng(8)
 X = sp.random_array((300, 40), density=0.2, rng=RNG, format="csr")
-Y = sp.random_array((300, 12), density=0.1, rng=RNG, format="csr")
+Y = sp.random_array((300, 12), density=0.1, rng=RNG, format="csr") != 0
 Q = X[:9]
 
 QUERIES = {

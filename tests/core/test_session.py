@@ -12,7 +12,7 @@ from swnn_xp import SWNNClassifier
 
 RNG = np.random.default_rng(5)
 X = sp.random_array((400, 50), density=0.2, rng=RNG, format="csr")
-Y = sp.random_array((400, 30), density=0.1, rng=RNG, format="csr")
+Y = sp.random_array((400, 30), density=0.1, rng=RNG, format="csr") != 0
 Q = sp.random_array((40, 50), density=0.2, rng=RNG, format="csr")
 
 

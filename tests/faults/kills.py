@@ -28,7 +28,7 @@ from swnn_xp.io import read_xmc, write_xmc
 FEATURES, LABELS = 30, 8
 RNG = np.random.default_rng(0)
 X = sp.random_array((400, FEATURES), density=0.3, rng=RNG, format="csr")
-Y = sp.random_array((400, LABELS), density=0.3, rng=RNG, format="csr")
+Y = sp.random_array((400, LABELS), density=0.3, rng=RNG, format="csr") != 0
 
 
 class Models:

@@ -32,7 +32,7 @@ def limit(more: int | None) -> None:
 def main() -> None:
     rng = np.random.default_rng(0)
     X = sp.random_array((20_000, 300), density=0.05, rng=rng, format="csr")
-    Y = sp.random_array((20_000, 50), density=0.04, rng=rng, format="csr")
+    Y = sp.random_array((20_000, 50), density=0.04, rng=rng, format="csr") != 0
     backend, budget = sys.argv[1], int(sys.argv[2])
     clf = SWNNClassifier(backend=backend, memory_budget=budget).fit(X, Y)
     queries = X[:150]  # all pairs at once would take 150 * 20,000 * 96 bytes = 288 MB

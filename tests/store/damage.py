@@ -54,7 +54,7 @@ def models(folder):
     rng = np.random.default_rng(5)
     width = np.minimum(1, 4 / np.arange(1, 121))
     X = sp.csr_array(rng.random((17_000, 120)) * (rng.random((17_000, 120)) < width))
-    Y = sp.random_array((17_000, 12), density=0.1, rng=rng, format="csr")
+    Y = sp.random_array((17_000, 12), density=0.1, rng=rng, format="csr") != 0
     names = {"label_names": [f"label {i}" for i in range(12)]}
     for kind, n in (("numba", 700), ("long", 17_000), ("numpy", 700)):
         backend = "numba" if kind == "long" else kind

@@ -23,6 +23,7 @@ LAYERS = (
     {"model"},
     {"learn"},
     {"_fitted_estimator"},
+    {"_predicting_estimator"},
     {"_neighbour_estimator"},  # what the estimators share
     {"classifier", "ranker", "learned_weights"},
     {"loading"},

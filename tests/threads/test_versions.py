@@ -12,7 +12,7 @@ from swnn_xp import SWNNClassifier
 THREADS, CHANGES = 8, 40
 RNG = np.random.default_rng(4)
 X = sp.random_array((900, 60), density=0.15, rng=RNG, format="csr")
-Y = sp.random_array((900, 20), density=0.1, rng=RNG, format="csr")
+Y = sp.random_array((900, 20), density=0.1, rng=RNG, format="csr") != 0
 QUERIES = [X[[i]] for i in range(7, 700, 70)]
 
 

@@ -1,0 +1,116 @@
+"""What estimators predict, in the form in which the labels were given to `fit`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from swnn_xp._fitted_estimator import FittedEstimator
+from swnn_xp.metrics import precision_at_k
+from swnn_xp.model.model import Model
+from swnn_xp.model.predictions import (
+    as_given,
+    best_classes,
+    chosen_as_given,
+    class_decisions,
+    class_probabilities,
+)
+from swnn_xp.model.targets import encode_more, label_matrix, texts
+from swnn_xp.results import Ranking
+from swnn_xp.rows.input_kind import host_matrix
+
+
+class PredictingEstimator(FittedEstimator):
+    """Predictions from a ranking and from sparse matrices, which a subclass computes."""
+
+    def predict_topk(self, X: Any, k: int = 5) -> Ranking:
+        """Rank the labels of each row."""
+        raise NotImplementedError
+
+    def predict_names(self, X: Any, k: int = 5) -> list[list[str]]:
+        """Name the best labels of each row, the best first.
+
+        A row has fewer than k names where fewer labels got a vote.
+
+        Examples
+        --------
+        >>> from swnn_xp import SWNNClassifier
+        >>> clf = SWNNClassifier().fit([[1, 0], [0, 1]], [[1, 0], [0, 1]], label_names=["a", "b"])
+        >>> clf.predict_names([[2, 0], [0, 0]], k=2)
+        [['a'], []]
+        """
+        model = self._fitted_model()
+        names = model.names.get("label_names") or texts(model.targets.values)
+        if names is None:
+            raise ValueError("the model has no label names: give label_names to fit")
+        best = host_matrix(self.predict_topk(X, k).labels)
+        return [[names[label] for label in row if label >= 0] for row in best.tolist()]
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of labels, as a matrix (n_queries, n_labels) of X's library.
+
+        Sparse, or dense if Y was dense at `fit`; always dense for array-API namespaces other than
+        CuPy and torch, which have no sparse matrices. `SWNNClassifier`: the share of the
+        neighbours' weight that voted for a label; with ``calibrate``, what that share has meant for
+        training rows. `SWNNRanker`: calibrated, for candidates.
+
+        After a `fit` with one class per row: a NumPy array whose rows add up to 1. A row without
+        neighbours gets the share of each class among the training rows.
+        """
+        model = self._current_model()
+        matrix = self._probability_matrix(model, X)
+        if model.targets.form == "classes":
+            return class_probabilities(model, matrix, lambda: self._score_matrix(model, X))
+        return as_given(model, matrix)
+
+    def decision_function(self, X: Any) -> Any:
+        """Scores of labels that got a vote or are candidates, as a matrix like `predict_proba`'s.
+
+        `SWNNClassifier`: the votes. `SWNNRanker`: a score s becomes ``1 + s`` from 0 on and
+        ``1 / (1 - s)`` below, so that the order stays and labels that are no candidates (0) come
+        last. After a `fit` with two classes, one for each row: how much more likely the second is.
+        """
+        model = self._current_model()
+        matrix = self._score_matrix(model, X)
+        if model.targets.form == "classes":
+            return class_decisions(model, matrix, lambda: self.predict_proba(X))
+        return as_given(model, matrix)
+
+    def predict(self, X: Any) -> Any:
+        """Labels whose probability passes the ``threshold``, in the form that Y had at `fit`.
+
+        A sparse or dense 0/1 matrix, or a list of labels for each row. After a `fit` with one class
+        per row: the best class of each row, and the most frequent one where it has no neighbours.
+        """
+        if self._fitted_model().targets.form == "classes":
+            best = self.predict_topk(X, k=1).labels
+            return best_classes(self._fitted_model(), best)
+        model = self._current_model()
+        return chosen_as_given(model, self._chosen_matrix(model, X))
+
+    def score(self, X: Any, Y: Any) -> float:
+        """Precision at 1: the share of rows whose best label is right."""
+        model = self._current_model()
+        if model.targets.form == "classes":
+            return float(np.mean(self.predict(X) == np.asarray(host_matrix(Y))))
+        names, n_labels = model.names.get("label_names"), model.labels.n_labels
+        truth = encode_more(Y, model.targets, names, n_labels, grow=True).labels
+        best = host_matrix(self.predict_topk(X, k=1).labels)
+        return precision_at_k(label_matrix(truth), best, k=1)
+
+    def _current_model(self) -> Model:
+        """Return the model where the parameters want it."""
+        raise NotImplementedError
+
+    def _score_matrix(self, model: Model, X: Any) -> Any:
+        """Scores as a sparse matrix of X's library; positive for labels that can matter."""
+        raise NotImplementedError
+
+    def _probability_matrix(self, model: Model, X: Any) -> Any:
+        """Probabilities as a sparse matrix."""
+        raise NotImplementedError
+
+    def _chosen_matrix(self, model: Model, X: Any) -> Any:
+        """Ones for the labels that are more likely right than wrong, as a sparse matrix."""
+        raise NotImplementedError
