@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 import sys
 from collections.abc import Iterable
 from typing import Any, Self
-
-_REQUEST = re.compile(r"set_\w+_request")
 
 
 class NotFittedError(ValueError, AttributeError):
@@ -27,8 +24,29 @@ def not_fitted(estimator: object) -> NotFittedError:
     )
 
 
+class Request:
+    """A method such as ``set_fit_request``, made by scikit-learn from the arguments of ``fit``.
+
+    It is there only where scikit-learn is in use, and only if there are such arguments.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        made = None
+        if "sklearn.base" in sys.modules:
+            made = vars(_requester(owner)).get(self._name)
+        if made is None:
+            raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")
+        return made.__get__(instance, owner)
+
+
 class Estimator:
     """Parameters are the arguments of the constructor; a fitted estimator has a ``_model``."""
+
+    set_fit_request = Request()
+    set_partial_fit_request = Request()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name."""
@@ -55,15 +73,6 @@ class Estimator:
         for name in params:
             if name not in known:
                 raise ValueError(f"no parameter {name!r}; there are {', '.join(known)}")
-
-    def __getattr__(self, name: str) -> Any:
-        # set_fit_request and its like, which scikit-learn makes from the methods' arguments
-        if _REQUEST.fullmatch(name) and "sklearn.base" in sys.modules:
-            kind: Any = type(self)
-            made = vars(_requester(kind)).get(name)
-            if made is not None:
-                return made.__get__(self, kind)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _get_metadata_request(self) -> Any:
         from sklearn.utils.metadata_routing import get_routing_for_object
@@ -106,7 +115,7 @@ def _requester(estimator: Any) -> Any:
     """A class with the estimator's methods that scikit-learn has given its ``set_..._request``."""
     from sklearn.utils.metadata_routing import _MetadataRequester
 
-    methods = dict(inspect.getmembers(estimator, inspect.isfunction))
+    methods = dict(inspect.getmembers_static(estimator, inspect.isfunction))
     wanted = {name: made for name, made in methods.items() if not name.startswith("_")}
     wanted.pop("get_metadata_routing")
     return type(estimator.__name__, (_MetadataRequester,), wanted)

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swnn_xp._estimator import Estimator, not_fitted
+from swnn_xp._feature_space import check_columns, column_names, fingerprint
 from swnn_xp.model.model import Model
 from swnn_xp.model.predictions import label_values
+from swnn_xp.text.texts import as_texts
 from swnn_xp.text.vectorizer import TextVectorizer
 
 
@@ -17,6 +19,7 @@ class FittedEstimator(Estimator):
     """Counts, names and weights of a fitted model; NotFittedError before `fit`."""
 
     _model: Model
+    allow_narrower: bool
 
     @property
     def n_features_in_(self) -> int:
@@ -67,6 +70,23 @@ class FittedEstimator(Estimator):
         return self._fitted_model().names.get("feature_names")
 
     @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the features; AttributeError without them, as in scikit-learn."""
+        names = self.feature_names_
+        if names is None:
+            raise AttributeError("the model has no feature names")
+        return np.asarray(names, dtype=object)
+
+    @property
+    def feature_space_(self) -> str | None:
+        """Digest of the names of the features in their order; None without names."""
+        model = self._fitted_model()
+        names = model.names.get("feature_names")
+        if model.feature_space is not None or names is None:
+            return model.feature_space
+        return fingerprint(names)
+
+    @property
     def label_names_(self) -> list[str] | None:
         """Names of the labels, if given."""
         return self._fitted_model().names.get("label_names")
@@ -85,6 +105,14 @@ class FittedEstimator(Estimator):
     def row_names_(self) -> list[str] | None:
         """Names of the training rows by id, if given."""
         return self._fitted_model().names.get("row_names")
+
+    def _same_columns(self, X: Any) -> Any:
+        """Refuse a table with other columns than those of `fit`, and a matrix of another width."""
+        model, who = self._fitted_model(), type(self).__name__
+        if as_texts(X) is not None:
+            return X
+        names = model.names.get("feature_names") if column_names(X) is not None else None
+        return check_columns(X, model.n_features, names, who, self.allow_narrower)
 
     def _fitted_model(self) -> Model:
         if not self.__sklearn_is_fitted__():

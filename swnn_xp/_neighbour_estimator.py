@@ -16,10 +16,12 @@ from swnn_xp._checks import (
     check_count,
     check_exponent,
     check_feature_weights,
+    check_flag,
     check_names,
     check_threads,
     check_width,
 )
+from swnn_xp._feature_space import column_names
 from swnn_xp._predicting_estimator import PredictingEstimator
 from swnn_xp.backends import Options, Settings, get_backend, resolve
 from swnn_xp.model.changes import append, compact, moved, new_model, remove
@@ -95,7 +97,7 @@ class NeighbourEstimator(PredictingEstimator):
         labels, targets, found = encode_labels(Y, label_names)
         rows = placement.prepare(X, "X", weights)
         check_training_rows(rows.n_rows, labels.n_rows)
-        features = term_names(text, feature_names)
+        features = term_names(text, feature_names) or column_names(X)
         names = all_names(rows, labels, features, found or label_names, row_names)
         model = new_model(index_class, placement, rows, labels, names)
         model = replace(model, feature_weights=weights, vectorizer=text, targets=targets)
@@ -119,7 +121,7 @@ class NeighbourEstimator(PredictingEstimator):
         Parameters
         ----------
         X : matrix (n_new, n_features)
-            At most as many features as at `fit`.
+            The features of `fit`; fewer with ``allow_narrower``.
         Y : matrix (n_new, n_labels), or labels as at `fit`
             A matrix may be wider than before: the new columns are new labels. Labels given by value
             that are new get the columns that follow.
@@ -139,7 +141,7 @@ class NeighbourEstimator(PredictingEstimator):
             encoded = encode_labels(Y, label_names, classes)
             return self.fit(X, encoded, label_names=label_names, row_names=row_names)
         model = self._current_model()
-        X = model.rows_of(X)
+        X = model.rows_of(self._same_columns(X))
         old, n_labels = model.names, model.labels.n_labels
         labels, targets, found = encode_more(
             Y, model.targets, old.get("label_names"), n_labels, grow=True
@@ -195,6 +197,7 @@ class NeighbourEstimator(PredictingEstimator):
         model = self._current_model()
         wanted = self._settings().n_neighbors if n_neighbors is None else n_neighbors
         check_count(wanted, "n_neighbors")
+        X = self._same_columns(X)
         found = model.search(model.queries(X), int(wanted), float(self.beta), self._options())
         return Neighbours(*model.placement.as_input_kind(X, *model.with_ids(found)))
 
@@ -301,6 +304,7 @@ class NeighbourEstimator(PredictingEstimator):
 
     def _check_machine(self) -> None:
         """Check the parameters that decide how an answer is computed, not what it is."""
+        check_flag(self.allow_narrower, "allow_narrower")
         check_count(self.memory_budget, "memory_budget")
         check_threads(self.n_jobs)
         if self.backend != "auto":

@@ -58,7 +58,7 @@ class PredictingEstimator(FittedEstimator):
         After a `fit` with one class per row: a NumPy array whose rows add up to 1. A row without
         neighbours gets the share of each class among the training rows.
         """
-        model = self._current_model()
+        model, X = self._current_model(), self._same_columns(X)
         matrix = self._probability_matrix(model, X)
         if model.targets.form == "classes":
             return class_probabilities(model, matrix, lambda: self._score_matrix(model, X))
@@ -71,7 +71,7 @@ class PredictingEstimator(FittedEstimator):
         ``1 / (1 - s)`` below, so that the order stays and labels that are no candidates (0) come
         last. After a `fit` with two classes, one for each row: how much more likely the second is.
         """
-        model = self._current_model()
+        model, X = self._current_model(), self._same_columns(X)
         matrix = self._score_matrix(model, X)
         if model.targets.form == "classes":
             return class_decisions(model, matrix, lambda: self.predict_proba(X))
@@ -86,16 +86,16 @@ class PredictingEstimator(FittedEstimator):
         if self._fitted_model().targets.form == "classes":
             best = self.predict_topk(X, k=1).labels
             return best_classes(self._fitted_model(), best)
-        model = self._current_model()
+        model, X = self._current_model(), self._same_columns(X)
         return chosen_as_given(model, self._chosen_matrix(model, X))
 
-    def score(self, X: Any, Y: Any) -> float:
+    def score(self, X: Any, y: Any) -> float:
         """Precision at 1: the share of rows whose best label is right."""
         model = self._current_model()
         if model.targets.form == "classes":
-            return float(np.mean(self.predict(X) == np.asarray(host_matrix(Y))))
+            return float(np.mean(self.predict(X) == np.asarray(host_matrix(y))))
         names, n_labels = model.names.get("label_names"), model.labels.n_labels
-        truth = encode_more(Y, model.targets, names, n_labels, grow=True).labels
+        truth = encode_more(y, model.targets, names, n_labels, grow=True).labels
         best = host_matrix(self.predict_topk(X, k=1).labels)
         return precision_at_k(label_matrix(truth), best, k=1)
 

@@ -49,7 +49,8 @@ class SWNNClassifier(NeighbourEstimator):
     device : optional
         Where the index lives, in the terms of the backend: the number of a CUDA device for cupy, a
         name such as ``"cuda:1"`` for torch, a device object for array-api. Default: where X is.
-
+    allow_narrower : bool, default False
+        Take a matrix with fewer columns than at `fit`: the missing ones are the last, all zero.
     calibrate : bool, default False
         Fit probabilities, at `fit`, on the votes for training rows that do not vote themselves, so
         that 0.8 of the labels said to be 0.8 likely are right. The votes' shares alone are too low.
@@ -73,6 +74,13 @@ class SWNNClassifier(NeighbourEstimator):
         Factors of the features that were given to `fit`.
     feature_names_, label_names_, row_names_ : list of str or None
         Names, as far as they were given.
+    feature_names_in_ : array of str
+        Names of the features, given or of the columns of a table, which must then have the same
+        order in queries. Missing without names.
+    feature_space_ : str or None
+        Digest of the names of the features.
+    classes_ : array
+        What the columns of predictions stand for.
     vectorizer_ : TextVectorizer or None
         What turns texts into rows, if the model takes texts.
 
@@ -104,6 +112,7 @@ class SWNNClassifier(NeighbourEstimator):
         memory_budget: int = GIGABYTE,
         n_jobs: int = 1,
         device: Any = None,
+        allow_narrower: bool = False,
         calibrate: bool = False,
         threshold: float | Literal["f1"] = 0.5,
     ) -> None:
@@ -114,6 +123,7 @@ class SWNNClassifier(NeighbourEstimator):
         self.memory_budget = memory_budget
         self.n_jobs = n_jobs
         self.device = device
+        self.allow_narrower = allow_narrower
         self.calibrate = calibrate
         self.threshold = threshold
 
@@ -126,7 +136,7 @@ class SWNNClassifier(NeighbourEstimator):
             ``labels`` and ``scores``, each (n_queries, k), best first; slots without a label hold
             -1 and score 0.
         """
-        model = self._current_model()
+        model, X = self._current_model(), self._same_columns(X)
         check_count(k, "k")
         best = model.rank(model.queries(X), self._settings(), int(k), self._options())
         return Ranking(*model.placement.as_input_kind(X, *best))
@@ -141,6 +151,7 @@ class SWNNClassifier(NeighbourEstimator):
             are those of `predict_topk`, probabilities those of `predict_proba`.
         """
         model, settings, options = self._current_model(), self._settings(), self._options()
+        X = self._same_columns(X)
         check_count(k, "k")
         voters = model.n_voters(settings.n_neighbors)
         found = model.search(model.queries(X), voters, settings.beta, options)
@@ -162,7 +173,8 @@ class SWNNClassifier(NeighbourEstimator):
         """
         model = self._current_model()
         wanted = label_id(label, model.names.get("label_names"), model.labels.n_labels)
-        found = explain_label(model, one_row(model, x), wanted, self._settings(), self._options())
+        row = self._same_columns(one_row(model, x))
+        found = explain_label(model, row, wanted, self._settings(), self._options())
         if (calibration := self._calibration(model)) is None:
             return found
         likely = calibration.probabilities(np.asarray(found.probability)).item()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
+
 from swnn_xp._checks import (
     check_count,
     check_exponent,
+    check_flag,
     check_seed,
     check_threads,
-    check_width,
 )
 from swnn_xp._estimator import Estimator, not_fitted
+from swnn_xp._feature_space import check_columns, column_names
 from swnn_xp._neighbour_estimator import check_training_rows
 from swnn_xp._progress import StageProgress
 from swnn_xp.backends import Options, get_backend
@@ -45,6 +48,8 @@ class LearnedWeights(Estimator):
         Bytes that temporaries may take.
     n_jobs : int, default 1
         Threads; -1 means all cores.
+    allow_narrower : bool, default False
+        Take a matrix with fewer columns than at `fit`: the missing ones are the last, all zero.
 
     Attributes
     ----------
@@ -52,6 +57,8 @@ class LearnedWeights(Estimator):
         1 in the mean over the features that any model uses, at least 0.001.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : array of str
+        Names of the columns, if X was a table.
 
     Examples
     --------
@@ -73,6 +80,7 @@ class LearnedWeights(Estimator):
         random_state: int = 0,
         memory_budget: int = GIGABYTE,
         n_jobs: int = 1,
+        allow_narrower: bool = False,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.beta = beta
@@ -80,6 +88,7 @@ class LearnedWeights(Estimator):
         self.random_state = random_state
         self.memory_budget = memory_budget
         self.n_jobs = n_jobs
+        self.allow_narrower = allow_narrower
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the weights; shows progress on a terminal.
@@ -104,6 +113,11 @@ class LearnedWeights(Estimator):
             weights, _ = learn_feature_weights(rows, labels, settings, index, progress.show)
         self.feature_weights_ = weights
         self.n_features_in_ = rows.n_features
+        names = column_names(X)
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         return self
 
     def transform(self, X: Any) -> Any:
@@ -115,8 +129,9 @@ class LearnedWeights(Estimator):
         """
         if not self.__sklearn_is_fitted__():
             raise not_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        X = check_columns(X, self.n_features_in_, names, "LearnedWeights", self.allow_narrower)
         rows = canonical_rows(host_matrix(X), "X")
-        check_width(rows.n_features, self.n_features_in_)
         values = rows.values * self.feature_weights_[rows.indices]
         shape = rows.indptr.size - 1, self.n_features_in_
         return to_csr(rows.indptr, rows.indices, values, shape)
@@ -143,6 +158,7 @@ class LearnedWeights(Estimator):
         check_count(self.n_neighbors, "n_neighbors")
         check_exponent(self.beta, "beta")
         check_count(self.max_rows, "max_rows")
+        check_flag(self.allow_narrower, "allow_narrower")
         check_count(self.memory_budget, "memory_budget")
         check_seed(self.random_state)
         return TrainingSettings(

@@ -17,6 +17,7 @@ from swnn_xp._checks import (
     check_seed,
     check_threshold,
 )
+from swnn_xp._feature_space import column_names
 from swnn_xp._neighbour_estimator import NeighbourEstimator, all_names, check_training_rows
 from swnn_xp._progress import StageProgress
 from swnn_xp.backends import Settings, resolve
@@ -89,6 +90,8 @@ class SWNNRanker(NeighbourEstimator):
         Threads; -1 means all cores.
     device : optional
         Where the index lives; see `SWNNClassifier`.
+    allow_narrower : bool, default False
+        Take a matrix with fewer columns than at `fit`; see `SWNNClassifier`.
 
     Attributes
     ----------
@@ -135,6 +138,7 @@ class SWNNRanker(NeighbourEstimator):
         memory_budget: int = GIGABYTE,
         n_jobs: int = 1,
         device: Any = None,
+        allow_narrower: bool = False,
     ) -> None:
         self.n_neighbors = n_neighbors  # type: ignore[assignment]
         self.alpha = alpha
@@ -150,6 +154,7 @@ class SWNNRanker(NeighbourEstimator):
         self.memory_budget = memory_budget
         self.n_jobs = n_jobs
         self.device = device
+        self.allow_narrower = allow_narrower
 
     def fit(  # type: ignore[override]
         self,
@@ -185,7 +190,7 @@ class SWNNRanker(NeighbourEstimator):
         labels, targets, found = encode_labels(Y, label_names)
         rows = canonical_rows(host_matrix(X), "X")
         check_training_rows(rows.indptr.size - 1, labels.n_rows)
-        features = term_names(text, feature_names)
+        features = term_names(text, feature_names) or column_names(X)
         names = all_names(rows, labels, features, found or label_names, row_names)
         machine = Machine(index_class, placement, self._options())
         with StageProgress() as progress:
@@ -208,7 +213,7 @@ class SWNNRanker(NeighbourEstimator):
             ``labels`` and ``scores``, each (n_queries, k), best first; slots without a label hold
             -1 and score 0. A score above 0 means that the label is more likely right than wrong.
         """
-        model = self._current_model()
+        model, X = self._current_model(), self._same_columns(X)
         check_count(k, "k")
         return Ranking(*model.placement.as_input_kind(X, *self._ranked(model, X, int(k))))
 
@@ -221,7 +226,7 @@ class SWNNRanker(NeighbourEstimator):
             ``labels``, ``scores`` and ``probabilities``, each (n_queries, k); labels and scores
             are those of `predict_topk`, probabilities those of `predict_proba`.
         """
-        model = self._current_model()
+        model, X = self._current_model(), self._same_columns(X)
         check_count(k, "k")
         best = with_probabilities(self._ranked(model, X, int(k)), model.learned.calibration)
         return RankedProbabilities(*model.placement.as_input_kind(X, *best))
@@ -237,7 +242,9 @@ class SWNNRanker(NeighbourEstimator):
         """
         model = self._current_model()
         wanted = label_id(label, model.names.get("label_names"), model.labels.n_labels)
-        return explain_ranking(model, one_row(model, x), wanted, self._settings(), self._options())
+        return explain_ranking(
+            model, self._same_columns(one_row(model, x)), wanted, self._settings(), self._options()
+        )
 
     def session(self, *, budget: int | None = None) -> RankingSession:
         """Open a session for real-time answers; see `SWNNClassifier.session`."""

@@ -93,7 +93,9 @@ def given(**options: Any) -> dict[str, Any]:
 def open_model(args: argparse.Namespace) -> AnyModel:
     """Open the model that the arguments name, of whatever kind."""
     params = given_params(args)
-    return load(args.model, backend=args.backend, n_jobs=args.jobs, **params)
+    # The width of files is checked with their names, by `_features`, before they are read.
+    machine = {"backend": args.backend, "n_jobs": args.jobs, "allow_narrower": True}
+    return load(args.model, **machine, **params)
 
 
 def read_data(path: Path, strict: bool) -> tuple[Any, Any]:

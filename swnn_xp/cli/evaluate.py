@@ -12,6 +12,7 @@ import numpy as np
 from swnn_xp import metrics
 from swnn_xp._progress import in_blocks
 from swnn_xp.cli._common import DATA_HELP, add_model, add_strict, open_model, read_data
+from swnn_xp.cli._features import add_feature_checks, check_features
 from swnn_xp.diagnostics.latency import is_at_full_speed, latencies
 from swnn_xp.loading import AnyModel, is_ranked, kind_of
 
@@ -33,6 +34,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         metavar=("A", "B"),
         help="constants of the propensity model (0.55 1.5)",
     )
+    add_feature_checks(parser)
     add_strict(parser)
     parser.set_defaults(run=run)
 
@@ -40,6 +42,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
     clf = open_model(args)
+    check_features(clf, args.file, args)
     X, Y = read_data(args.file, args.strict)
     if Y.shape[1] != clf.n_labels_:
         raise ValueError(

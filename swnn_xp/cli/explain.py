@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from swnn_xp.cli._common import DATA_HELP, add_model, add_strict, open_model, read_data
+from swnn_xp.cli._features import add_feature_checks, check_features
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -18,6 +19,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--text", help="a text instead of a row, for a model fitted on texts")
     parser.add_argument("--label", help="name or id (default: the best k labels)")
     parser.add_argument("-k", type=int, default=3, help="labels to explain (3)")
+    add_feature_checks(parser)
     add_strict(parser)
     parser.set_defaults(run=run)
 
@@ -28,6 +30,8 @@ def run(args: argparse.Namespace) -> None:
     if (args.text is not None) == by_row or (args.file is None) != (args.row is None):
         raise ValueError("say which row: FILE with --row I, or --text TEXT")
     clf = open_model(args)
+    if by_row:
+        check_features(clf, args.file, args)
     x = _row(args) if by_row else [args.text]
     if args.label is None:
         labels = [label for label in clf.predict_topk(x, k=args.k).labels[0].tolist() if label >= 0]

@@ -28,6 +28,7 @@ from swnn_xp.cli._common import (
     is_stdout,
     open_model,
 )
+from swnn_xp.cli._features import add_feature_checks, check_features
 from swnn_xp.cli._predict_cluster import predict_on_workers
 from swnn_xp.io.atomic import is_special
 from swnn_xp.loading import AnyModel
@@ -101,6 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WHERE",
         help="compute on Dask: 'local' (one process per core), 'local:N', or an address",
     )
+    add_feature_checks(parser)
     add_strict(parser)
 
 
@@ -130,6 +132,9 @@ def _job(
     args: argparse.Namespace, clf: AnyModel, out_format: OutputFormat, threshold: Threshold
 ) -> PredictJob:
     sources = tuple(open_source(file, clf, strict=args.strict) for file in args.files)
+    for file, source in zip(args.files, sources, strict=True):
+        if not isinstance(source, JsonRows):  # which name their features, or number them
+            check_features(clf, file, args)
     has_ids = args.row_map is not None or any(source.has_ids for source in sources)
     # Parquet takes only names and columns from the writer.
     line_format = FORMATS.get(out_format.name, FORMATS["tsv"])

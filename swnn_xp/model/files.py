@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swnn_kernels.index import V1_ARRAY_NAMES, decode_rows
+from swnn_xp._feature_space import fingerprint
 from swnn_xp.backends import Index, Placement, get_backend
 from swnn_xp.model.changes import compact
 from swnn_xp.model.model import Model
@@ -67,6 +68,8 @@ def save_model(
         "params": dict(params),
         "targets": targets,
     }
+    if "feature_names" in model.names:
+        meta["feature_space"] = fingerprint(model.names["feature_names"])
     if extra.meta:
         meta["extra"] = dict(extra.meta)
     if model.vectorizer is not None:
@@ -149,6 +152,7 @@ class SavedModel:
             next_id=counts["next_id"],
             row_ids=row_ids,
             names=self.stored.names,
+            feature_space=_checked_space(self.stored),
             targets=targets_from(
                 self.stored.meta.get("targets"),
                 arrays,
@@ -243,6 +247,13 @@ def _checked_weights(weights: Any, n_features: int) -> Any:
         if not fits or not np.all((weights > 0) & (weights < np.inf)):
             raise ValueError("feature_weights must be one positive number for each feature")
     return weights
+
+
+def _checked_space(stored: StoredModel) -> str | None:
+    space = stored.meta.get("feature_space")
+    if space is not None and (not isinstance(space, str) or "feature_names" not in stored.n_names):
+        raise ValueError(f"feature_space does not belong to named features: {space!r}")
+    return space
 
 
 def saved_estimator(path: str | os.PathLike[str]) -> str:

@@ -50,6 +50,8 @@ class Model:
     """Marks of positions that were removed; None if there are none."""
     names: Mapping[str, list[str]] = field(default_factory=dict)
     """``feature_names``, ``label_names``, ``row_names``: those that are known."""
+    feature_space: str | None = None
+    """Digest of the feature names, as a file has it; None for a model that was not saved."""
     targets: Targets = Targets()  # noqa: RUF009 (it never changes)
     """How labels were given to `fit`."""
     version: int = 0

@@ -54,7 +54,7 @@ def test_clear_errors():
         SWNNClassifier(backend="cupy", device=99).fit(X, Y)
     bad = cupy.asarray(X)
     bad[2, 1] = cupy.nan
-    with pytest.raises(ValueError, match="row 2, column 1 is nan"):
+    with pytest.raises(ValueError, match="row 2, column 1 is NaN"):
         SWNNClassifier().fit(bad, Y)
 
 

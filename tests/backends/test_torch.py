@@ -60,7 +60,7 @@ def test_clear_errors():
         SWNNClassifier(backend="numba").fit(torch.tensor(X), Y)
     bad = torch.tensor(X)
     bad[2, 1] = torch.nan
-    with pytest.raises(ValueError, match="row 2, column 1 is nan"):
+    with pytest.raises(ValueError, match="row 2, column 1 is NaN"):
         SWNNClassifier().fit(bad, Y)
     with pytest.raises(ValueError, match="must be real numbers"):
         SWNNClassifier().fit(torch.tensor(X).to(torch.complex128), Y)

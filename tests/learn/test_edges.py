@@ -88,15 +88,15 @@ def test_huge_values_with_feature_weights(backend):
 
 
 def test_queries_of_another_width():
-    clf = SWNNRanker(n_neighbors=5).fit(X, Y)
+    clf = SWNNRanker(n_neighbors=5, allow_narrower=True).fit(X, Y)
     narrow = clf.predict_topk(X[:3, :4])
     padded = clf.predict_topk(np.pad(X[:3, :4], [(0, 0), (0, 4)]))
     for mine, its in zip(narrow, padded, strict=True):
         np.testing.assert_array_equal(mine, its)
     for call in (clf.predict_topk, clf.predict_proba, lambda Q: clf.explain(Q, 0)):
-        with pytest.raises(ValueError, match="X has 9 features, but the model was fitted with 8"):
+        with pytest.raises(ValueError, match="X has 9 features, but SWNNRanker is expecting 8"):
             call(np.ones((1, 9)))
-    weights = LearnedWeights(n_neighbors=5).fit(X, Y)
+    weights = LearnedWeights(n_neighbors=5, allow_narrower=True).fit(X, Y)
     assert weights.transform(X[:3, :4]).shape == (3, 8)
     with pytest.raises(ValueError, match="X has 9 features"):
         weights.transform(np.ones((1, 9)))

@@ -73,9 +73,9 @@ def both(request, tmp_path_factory):
         lambda clf, X: clf.predict_topk(X, 3),
         lambda clf, X: clf.topk_probabilities(X, 3),
         lambda clf, X: clf.kneighbors(X),
-        lambda clf, X: [clf.predict(X).toarray()],
-        lambda clf, X: [clf.predict_proba(X).toarray()],
-        lambda clf, X: [clf.decision_function(X).toarray()],
+        lambda clf, X: [clf.predict(X)],
+        lambda clf, X: [clf.predict_proba(X)],
+        lambda clf, X: [clf.decision_function(X)],
         lambda clf, X: [np.array([clf.score(X, Y[:30])])],
     ],
 )

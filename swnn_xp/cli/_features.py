@@ -1,0 +1,67 @@
+"""Whether a data file has the features of the model: their number, and their names if known."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from swnn_xp._feature_space import check_same_names, fingerprint
+from swnn_xp.cli._common import find_names
+from swnn_xp.io.grammar import LineError, parse_header
+from swnn_xp.io.streams import BOM, open_input
+from swnn_xp.loading import AnyModel
+
+
+def add_feature_checks(parser: argparse.ArgumentParser) -> None:
+    """Add the ways out of the checks."""
+    parser.add_argument(
+        "--allow-narrower",
+        action="store_true",
+        help="take files with fewer features than the model: the missing ones are the last",
+    )
+    parser.add_argument(
+        "--ignore-feature-map",
+        action="store_true",
+        help="do not compare feature_map.txt beside a file with the model's names",
+    )
+
+
+def check_features(clf: AnyModel, file: Path, args: argparse.Namespace) -> None:
+    """Refuse a file of another feature space, and say how to take it all the same.
+
+    A file without a header, and anything but a regular file, has no feature space to compare.
+    """
+    if not file.is_file():
+        return
+    found, expected = _header_width(file), clf.n_features_in_
+    if found is not None and found < expected and not args.allow_narrower:
+        raise ValueError(
+            f"{file}: has {found} features, but the model was fitted with {expected}; if they are "
+            "its first ones, add --allow-narrower"
+        )
+    if clf.feature_space_ is None or args.ignore_feature_map:
+        return
+    names = find_names(file, None, "feature_map")
+    if names is not None and fingerprint(names) != clf.feature_space_:
+        _refuse(file, names, clf.feature_names_ or [])
+
+
+def _refuse(file: Path, names: list[str], expected: list[str]) -> None:
+    try:
+        check_same_names(names, expected)
+    except ValueError as error:
+        what = str(error).partition(": ")[2].replace("column", "feature")
+        raise ValueError(
+            f"{file}: feature_map.txt beside it names other features than the model's: {what}; "
+            "--ignore-feature-map takes the file all the same"
+        ) from None
+
+
+def _header_width(file: Path) -> int | None:
+    """Number of features that the first line declares; None if it is no header."""
+    with open_input(file) as stream:
+        line = stream.readline().removeprefix(BOM)
+    try:
+        return parse_header(line, strict=False)[1]
+    except LineError:
+        return None
