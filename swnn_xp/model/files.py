@@ -252,7 +252,7 @@ def _checked_weights(weights: Any, n_features: int) -> Any:
 def _checked_space(stored: StoredModel) -> str | None:
     space = stored.meta.get("feature_space")
     if space is not None and (not isinstance(space, str) or "feature_names" not in stored.n_names):
-        raise ValueError(f"feature_space does not belong to named features: {space!r}")
+        raise ValueError(f"feature_space is no digest of feature_names: {space!r}")
     return space
 
 

@@ -85,7 +85,7 @@ def test_a_saved_model_keeps_its_feature_space(fitted, tmp_path, monkeypatch):
     assert again.feature_space_ == fitted.feature_space_
     monkeypatch.setattr("swnn_xp.model.files.fingerprint", lambda _: 7)
     fitted.save(tmp_path / "forged")
-    with pytest.raises(StoreError, match="feature_space does not belong to named features: 7"):
+    with pytest.raises(StoreError, match="feature_space is no digest of feature_names: 7"):
         load(tmp_path / "forged")
 
 
