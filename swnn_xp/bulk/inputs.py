@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import scipy.sparse as sp
+
 from swnn_xp._checks import check_width
 
 
@@ -27,3 +29,14 @@ def check_file_width(file: str | os.PathLike[str], found: int, expected: int) ->
         check_width(found, expected)
     except ValueError as error:
         raise ValueError(f"{os.fspath(file)}: {error}") from None
+
+
+def widened(X: sp.csr_array, n_features: int) -> sp.csr_array:
+    """Rows as wide as the model: blocks of a file without a header end with their last feature.
+
+    Examples
+    --------
+    >>> widened(sp.csr_array([[1]]), 3).shape
+    (1, 3)
+    """
+    return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from scipy.sparse import csr_array
 
 from swnn_xp.bulk.features import NamedFeatures
-from swnn_xp.bulk.inputs import check_file_width, file_identity
+from swnn_xp.bulk.inputs import check_file_width, file_identity, widened
 from swnn_xp.io.blocks import iter_xmc
 from swnn_xp.io.errors import FormatError, PathLike
 from swnn_xp.io.json_lines import JsonRecord, iter_json_lines
@@ -71,7 +71,7 @@ class RepositoryRows:
         """Blocks of at most `rows` rows."""
         for block in iter_xmc(self.path, rows, resume=resume, header="auto", strict=self.strict):
             check_file_width(self.path, block.X.shape[1], self.n_features)
-            yield RowBlock(block.X, block.first_row, block.end)
+            yield RowBlock(widened(block.X, self.n_features), block.first_row, block.end)
 
 
 @dataclass(frozen=True)
