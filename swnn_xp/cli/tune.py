@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from swnn_xp._progress import StageProgress, progress_bar
 from swnn_xp.cli._common import DATA_HELP, add_machine, add_strict, output, read_data
-from swnn_xp.tuning.records import RankingResult, TuningResult
+from swnn_xp.io import read_names
+from swnn_xp.tuning.records import RULES, RankingResult, TuningResult
 
 _SHOWN = 30
 _COLUMNS = {
@@ -26,16 +27,21 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser(
         "tune",
         help="choose parameters on held-out rows",
-        description="Tries settings on rows held out of TRAIN: by default the paper's S, alpha and "
-        "beta, whose best (alpha, beta) at S = mean labels per row is chosen first, then the best "
-        "S for it. With --learn ranking: S, C and the vote weight of a ranker, of which the best "
-        "is chosen. Ctrl-C ends the search and keeps what is done.",
+        description="Tries settings on rows held out of TRAIN and chooses the best measured: by "
+        "default the paper's S, alpha and beta; with --learn ranking, S, C and the vote weight of "
+        "a ranker. --two-step chooses as the paper did. Ctrl-C ends the search and keeps what is "
+        "done. Example: swnn tune train.txt --metric P@3 --group sources.txt -o best.toml",
     )
     parser.add_argument("train", type=Path, help=DATA_HELP)
     parser.add_argument(
         "--learn", choices=("ranking",), help="tune a ranker (default: the published method)"
     )
     parser.add_argument("--wide", action="store_true", help="140 settings instead of the paper's")
+    parser.add_argument(
+        "--two-step",
+        action="store_true",
+        help="choose as the paper did: (alpha, beta) at S = mean labels per row, then S",
+    )
     parser.add_argument("--metric", default="P@1", help="P@k, R@k, nDCG@k, PSP@k or PSnDCG@k (P@1)")
     parser.add_argument(
         "--holdout",
@@ -45,6 +51,22 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--folds", type=int, default=1, metavar="K", help="cross-validate in K folds instead"
+    )
+    parser.add_argument(
+        "--holdout-last",
+        action="store_true",
+        help="hold out the last rows of the file instead of random ones: for rows in order of time",
+    )
+    parser.add_argument(
+        "--group",
+        type=Path,
+        metavar="FILE",
+        help="one group per line, for each row: rows of a group are held out together",
+    )
+    parser.add_argument(
+        "--leave-one-out",
+        action="store_true",
+        help="ask rows of TRAIN itself, each without its own vote; --holdout says how many",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the random split (0)")
     parser.add_argument(
@@ -67,9 +89,12 @@ def run(args: argparse.Namespace) -> None:
     if args.plot is not None and args.plot.suffix not in (".html", ".png"):
         raise ValueError(f"--plot {args.plot}: the name must end in .html or .png")
     if args.learn is not None:
-        for option in ("wide", "plot"):
+        for option in ("wide", "plot", "two_step", "leave_one_out"):
             if getattr(args, option):
-                raise ValueError(f"--{option} is not for --learn {args.learn}")
+                name = option.replace("_", "-")
+                raise ValueError(f"--{name} is not for --learn {args.learn}")
+    if args.two_step and args.wide:
+        raise ValueError("--two-step is for the paper's settings, not for --wide")
     X, Y = read_data(args.train, args.strict)
     result = (_tune_published if args.learn is None else _tune_ranking)(args, X, Y)
     print(format_result(result))
@@ -83,7 +108,9 @@ def run(args: argparse.Namespace) -> None:
 def _tune_published(args: argparse.Namespace, X: Any, Y: Any) -> TuningResult:
     from swnn_xp.tuning import tune
 
-    grid: Literal["wide", "paper"] = "wide" if args.wide else "paper"
+    grid: Literal["wide", "paper", "two-step"] = "wide" if args.wide else "paper"
+    if args.two_step:
+        grid = "two-step"
     with progress_bar("held-out rows") as progress:
         return tune(X, Y, grid=grid, progress=progress, **_options(args))
 
@@ -100,7 +127,14 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
 
     return {
         "metric": args.metric,
-        "split": Split(args.holdout, args.folds, args.seed),
+        "split": Split(
+            args.holdout,
+            args.folds,
+            args.seed,
+            groups=None if args.group is None else read_names(args.group),
+            last=args.holdout_last,
+            leave_one_out=args.leave_one_out,
+        ),
         "propensity": tuple(args.propensity),
         "backend": args.backend,
         "n_jobs": args.jobs,
@@ -137,7 +171,9 @@ def _times(result: TuningResult | RankingResult) -> Iterator[str]:
         if isinstance(result, TuningResult)
         else f"training {result.train_seconds:.1f} s"
     )
-    yield f"{result.n_done:,} held-out rows; neighbours {result.search_seconds:.1f} s, {later}"
+    yield f"chosen: {RULES[result.rule]}"
+    asked = f"{result.n_done:,} rows, {result.held_out}"
+    yield f"{asked}; neighbours {result.search_seconds:.1f} s, {later}"
     if not result.is_complete:
         rows = f"{result.n_asked - result.n_done:,} rows were not asked"
         untried = 0 if isinstance(result, TuningResult) else result.n_settings - len(result.trials)

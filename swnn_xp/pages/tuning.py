@@ -6,7 +6,7 @@ from html import escape
 
 from swnn_xp.pages import shell
 from swnn_xp.pages.heatmap import Panel, panels, span
-from swnn_xp.tuning.records import TuningResult
+from swnn_xp.tuning.records import RULES, TuningResult
 
 _CELL_WIDTH, _CELL_HEIGHT, _LEFT, _TOP = 68, 36, 58, 40
 # From the worst to the best setting; white figures are legible on all of them.
@@ -43,9 +43,10 @@ def tuning_page(result: TuningResult, title: str) -> str:
         for t in sorted(result.trials, key=lambda trial: -trial.score)
     ]  # fmt: skip
     head = ["setting", "alpha", "beta", f"{result.metric} %"] + ["std over folds"] * has_folds
-    asked = f"{result.n_done:,} of {result.n_asked:,} held-out rows asked"
+    asked = f"{result.n_done:,} of {result.n_asked:,} rows asked, {result.held_out}. "
+    asked += f"Chosen: {RULES[result.rule]}."
     body = [
-        f'<header><h1>{escape(title)}</h1><p class="soft">{asked}</p></header>',
+        f'<header><h1>{escape(title)}</h1><p class="soft">{escape(asked)}</p></header>',
         shell.tiles(facts),
         f'<div class="pair">{maps}</div>',
         f'<section class="card"><h2>All settings</h2>{shell.table(head, rows)}</section>',

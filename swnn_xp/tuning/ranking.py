@@ -17,6 +17,7 @@ from swnn_xp.learn.prepare import Machine, Prepared, prepare
 from swnn_xp.learn.ranking import rank_found
 from swnn_xp.learn.settings import Rule, TrainingSettings
 from swnn_xp.learn.train import Progress, find_neighbours, judge, to_candidates, train_judged
+from swnn_xp.model.targets import encode_labels, label_matrix
 from swnn_xp.ranker import SWNNRanker
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import canonical_rows, label_rows
@@ -78,11 +79,13 @@ def tune_ranking(
     (2, 400)
     """
     judge_by = parse_metric(metric, propensity)
-    X, Y = sp.csr_array(X), sp.csr_array(Y)
+    X, Y = sp.csr_array(X), label_matrix(encode_labels(Y).labels)
     if X.shape[0] != Y.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows but Y has {Y.shape[0]}")
     settings = ranking_grid() if grid is None else list(map(RankingSetting._make, grid))
     _check(settings, params)
+    if split.leave_one_out:
+        raise ValueError("leave_one_out is for tune alone: label models have learned from each row")
     folds = split.of(X.shape[0])
     runs = [_Run(X, Y, fold, settings, judge_by, SWNNRanker(**params)) for fold in folds]
     try:
@@ -102,6 +105,7 @@ def tune_ranking(
         n_settings=len(settings),
         search_seconds=sum(run.search_seconds for run in runs),
         train_seconds=sum(run.train_seconds for run in runs),
+        held_out=str(split),
         fixed={name: value for name, value in params.items() if name not in _MACHINE},
     )
 

@@ -6,6 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+RULES = {
+    "best": "the best measured",
+    "two-step": "the paper's two steps: the best (alpha, beta) at S = mean labels per row, then "
+    "the best S for it",
+}
+"""How a setting is chosen."""
+
 
 class Setting(NamedTuple):
     """Parameters of the classifier."""
@@ -36,11 +43,15 @@ class TuningResult:
     trials : tuple of Trial
         One per setting, in the order of the grid.
     best : Trial
-        The choice of the protocol.
+        The choice of the rule.
     n_done, n_asked : int
         Held-out rows that were asked, and all of them. All settings were tried on the same rows.
     search_seconds, vote_seconds : float
         Where the time went: finding neighbours, once per beta; voting, once per setting.
+    rule : str
+        How ``best`` was chosen: one of `RULES`.
+    held_out : str
+        Which rows were asked.
     """
 
     metric: str
@@ -50,6 +61,8 @@ class TuningResult:
     n_asked: int
     search_seconds: float
     vote_seconds: float
+    rule: str = "best"
+    held_out: str = "held out at random"
 
     @property
     def is_complete(self) -> bool:
@@ -64,7 +77,8 @@ class TuningResult:
         """The best setting as a file that ``swnn fit --params`` takes."""
         S, alpha, beta = self.best.setting
         return (
-            f"# {self.metric} = {100 * self.best.score:.2f}% on {self.n_done:,} held-out rows\n"
+            f"# {self.metric} = {100 * self.best.score:.2f}% on {self.n_done:,} rows, "
+            f"{self.held_out}; chosen: {RULES[self.rule]}\n"
             f"n_neighbors = {S}\nalpha = {float(alpha)!r}\nbeta = {float(beta)!r}\n"
         )
 
@@ -108,6 +122,8 @@ class RankingResult:
         models and rankings, once per setting.
     fixed : mapping
         Parameters of the ranker that were given and not tuned.
+    held_out, rule : str
+        Which rows were asked, and how ``best`` was chosen; see `RULES`.
     """
 
     metric: str
@@ -119,6 +135,8 @@ class RankingResult:
     search_seconds: float
     train_seconds: float
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    held_out: str = "held out at random"
+    rule: str = "best"
 
     @property
     def is_complete(self) -> bool:
@@ -131,7 +149,8 @@ class RankingResult:
 
     def to_toml(self) -> str:
         """The best setting as a file that ``swnn fit --params`` takes."""
-        head = f"# {self.metric} = {100 * self.best.score:.2f}% on {self.n_done:,} held-out rows"
+        score = f"{self.metric} = {100 * self.best.score:.2f}%"
+        head = f"# {score} on {self.n_done:,} rows, {self.held_out}; chosen: {RULES[self.rule]}"
         lines = [f"{name} = {_toml(value)}" for name, value in self.params().items()]
         return "\n".join([head, 'learn = "ranking"', *lines, ""])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -60,6 +60,8 @@ class Fold(NamedTuple):
 
     train: NDArray[np.int64]
     test: NDArray[np.int64]
+    leave_one_out: bool = False
+    """Rows to ask are rows to learn from: none of them counts for itself."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,15 @@ class Split:
         From 2 on: cross-validation, in which every row is asked once.
     seed : int
         Of the random order.
+    groups : sequence, optional
+        The group of each row, such as its source or author: rows of a group are held out together.
+        Without it, near-duplicates of a held-out row stay among the rows to learn from, and small S
+        look better than they are.
+    last : bool
+        Hold out the last rows instead of random ones: for rows in the order of time.
+    leave_one_out : bool
+        Hold no row out: each row asked is a row to learn from that does not vote for itself. The
+        rows asked are ``holdout`` of them; default: all, at most 10,000.
 
     Examples
     --------
@@ -87,16 +98,61 @@ class Split:
     holdout: float | None = None
     folds: int = 1
     seed: int = 0
+    groups: Sequence[Any] | None = None
+    last: bool = False
+    leave_one_out: bool = False
 
     def of(self, n_rows: int) -> list[Fold]:
-        """Split rows at random: one held-out part, or as many folds as asked for."""
+        """Split rows: one held-out part, or as many folds as asked for."""
         if not 1 <= self.folds <= n_rows:
             raise ValueError(f"folds must be between 1 and the {n_rows} rows, got {self.folds}")
+        self._check_ways()
         order = np.random.default_rng(self.seed).permutation(n_rows)
+        if self.leave_one_out:
+            return [Fold(np.arange(n_rows), np.sort(order[: self._asked(n_rows)]), True)]
+        if self.groups is not None:
+            return self._by_group(n_rows)
         if self.folds > 1:
             return list(_folds(np.array_split(order, self.folds)))
         size = self._held_out(n_rows)
+        order = np.arange(n_rows)[::-1] if self.last else order
         return list(_folds([order[:size], order[size:]]))[:1]
+
+    def __str__(self) -> str:
+        if self.leave_one_out:
+            return "each row left out in turn"
+        way = "by group" if self.groups is not None else "at random"
+        if self.folds > 1:
+            return f"{self.folds} folds {way}"
+        return "the last rows held out" if self.last else f"held out {way}"
+
+    def _check_ways(self) -> None:
+        ways = {"folds": self.folds > 1, "groups": self.groups is not None, "last": self.last}
+        chosen = [name for name, given in ways.items() if given]
+        if self.leave_one_out and chosen:
+            raise ValueError(f"leave_one_out and {chosen[0]} can't be combined")
+        if self.last and len(chosen) > 1:
+            raise ValueError(f"last and {chosen[0]} can't be combined")
+
+    def _by_group(self, n_rows: int) -> list[Fold]:
+        """Whole groups in random order, until enough rows are held out, or in folds."""
+        names, group = np.unique(np.asarray(self.groups), return_inverse=True)
+        if group.shape != (n_rows,):
+            raise ValueError(f"there are groups of {group.size} rows, but {n_rows} rows")
+        if names.size < max(self.folds, 2):
+            raise ValueError(f"{names.size} groups are too few to hold some of them out")
+        order = np.random.default_rng(self.seed).permutation(names.size)
+        if self.folds > 1:
+            parts = np.array_split(order, self.folds)
+        else:
+            reached = np.cumsum(np.bincount(group)[order]) >= self._held_out(n_rows)
+            n_out = min(int(np.argmax(reached)) + 1, names.size - 1)
+            parts = [order[:n_out], order[n_out:]]
+        rows = [np.flatnonzero(np.isin(group, part)) for part in parts]
+        return list(_folds(rows))[: self.folds]
+
+    def _asked(self, n_rows: int) -> int:
+        return min(n_rows, _MOST_ROWS) if self.holdout is None else self._held_out(n_rows)
 
     def _held_out(self, n_rows: int) -> int:
         wanted = self.holdout

@@ -9,9 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import array_namespace, device
 
 from swnn_xp.classifier import SWNNClassifier
+from swnn_xp.model.model import Model
+from swnn_xp.model.targets import encode_labels, label_matrix
 from swnn_xp.results import Neighbours
+from swnn_xp.rows.records import QuantisedRows
 from swnn_xp.tuning.grids import (
     choose_best,
     choose_in_two_stages,
@@ -29,7 +33,7 @@ def tune(
     X: Any,
     Y: Any,
     *,
-    grid: Literal["paper", "wide"] | Sequence[Setting] = "paper",
+    grid: Literal["paper", "two-step", "wide"] | Sequence[Setting] = "paper",
     metric: str = "P@1",
     split: Split = Split(),  # noqa: B008 - frozen
     propensity: tuple[float, float] = (0.55, 1.5),
@@ -45,10 +49,10 @@ def tune(
     ----------
     X, Y : matrices
         Training rows and their labels.
-    grid : {"paper", "wide"} or list of Setting, default "paper"
-        "paper": its six pairs (alpha, beta) with four S; first the best pair at S = mean labels per
-        row is chosen, then the best S for it. "wide": 140 settings; the best of all is chosen, as
-        for a list of your own.
+    grid : {"paper", "two-step", "wide"} or list of Setting, default "paper"
+        "paper": its six pairs (alpha, beta) with four S. "wide": 140 settings. The best measured is
+        chosen, as for a list of your own. "two-step": the settings of "paper", chosen as the paper
+        did: the best pair at S = mean labels per row, then the best S for it.
     metric : str, default "P@1"
         "P@k", "R@k", "nDCG@k", "PSP@k" or "PSnDCG@k".
     split : Split
@@ -76,7 +80,7 @@ def tune(
     (24, 400)
     """
     judge = parse_metric(metric, propensity)
-    X, Y = sp.csr_array(X), sp.csr_array(Y)
+    X, Y = sp.csr_array(X), label_matrix(encode_labels(Y).labels)
     if X.shape[0] != Y.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows but Y has {Y.shape[0]}")
     settings = _settings(grid, Y)
@@ -88,7 +92,8 @@ def tune(
         if not any(run.n_done for run in runs):
             raise
     trials = _trials(settings, runs, judge)
-    best = choose_in_two_stages(trials, mean_labels(Y)) if grid == "paper" else choose_best(trials)
+    rule = "two-step" if isinstance(grid, str) and grid == "two-step" else "best"
+    best = choose_best(trials) if rule == "best" else choose_in_two_stages(trials, mean_labels(Y))
     return TuningResult(
         judge.name,
         trials,
@@ -97,6 +102,8 @@ def tune(
         total,
         sum(run.search_seconds for run in runs),
         sum(run.vote_seconds for run in runs),
+        rule,
+        str(split),
     )
 
 
@@ -136,7 +143,7 @@ class _Run:
             mine = [(i, s) for i, s in enumerate(self._settings) if s.beta == beta]
             largest = max(setting.n_neighbors for _, setting in mine)
             began = time.perf_counter()
-            ids, sims = model.search(queries, largest, beta, options)
+            ids, sims = self._neighbours(model, queries, largest, beta, start)
             found = time.perf_counter()
             for i, (S, alpha, _) in mine:
                 first = Neighbours(ids[:, :S], sims[:, :S])
@@ -144,6 +151,18 @@ class _Run:
                 self._labels[i, start:stop] = model.placement.as_input_kind(block, ranked.labels)[0]
             self.search_seconds += found - began
             self.vote_seconds += time.perf_counter() - found
+
+    def _neighbours(
+        self, model: Model, queries: QuantisedRows, S: int, beta: float, start: int
+    ) -> Neighbours:
+        """Neighbours of the rows from ``start`` on; without the row itself if it is among them."""
+        options = SWNNClassifier(**self._machine)._options()
+        if not self.fold.leave_one_out:
+            return model.search(queries, S, beta, options)
+        own = self.fold.test[start : start + queries.n_rows]
+        return without_own(
+            model.search(queries, S + 1, beta, options), model.placement.to_device(own)
+        )
 
     def forget(self) -> None:
         """Release the index; the rankings stay."""
@@ -154,6 +173,24 @@ class _Run:
         measure = metric.measure(self._Y[self.fold.train])
         truth = self._Y[self.fold.test[: self.n_done]]
         return [measure(truth, labels[: self.n_done]) for labels in self._labels]
+
+
+def without_own(found: Neighbours, own: Any) -> Neighbours:
+    """Neighbours without the row itself; where it is not among them, without the last one.
+
+    Examples
+    --------
+    >>> found = Neighbours(np.asarray([[4, 2, 7], [1, 0, 3]]), np.zeros((2, 3)))
+    >>> without_own(found, np.asarray([2, 9])).ids.tolist()
+    [[4, 7], [1, 0]]
+    """
+    xp = array_namespace(found.ids)
+    last = found.ids.shape[1] - 1
+    slots = xp.arange(last, dtype=xp.int64, device=device(found.ids))[None, :]
+    is_own = xp.astype(found.ids[:, :last] == own[:, None], xp.int64)
+    passed = xp.cumulative_sum(is_own, axis=1) > 0
+    kept = slots + xp.astype(passed, xp.int64)
+    return Neighbours(*(xp.take_along_axis(part, kept, axis=1) for part in found))
 
 
 def _ask_all(runs: list[_Run], total: int, progress: Callable[[int, int], None] | None) -> None:
@@ -167,9 +204,9 @@ def _ask_all(runs: list[_Run], total: int, progress: Callable[[int, int], None] 
 
 
 def _settings(grid: Any, Y: Any) -> list[Setting]:
-    if grid == "paper":
+    if isinstance(grid, str) and grid in ("paper", "two-step"):
         return paper_grid(Y)
-    if grid == "wide":
+    if isinstance(grid, str) and grid == "wide":
         return wide_grid(Y)
     settings = [Setting(int(S), float(alpha), float(beta)) for S, alpha, beta in grid]
     if not settings:

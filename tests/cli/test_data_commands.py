@@ -71,7 +71,7 @@ def test_ctrl_c_prints_what_is_done(train, capsys, monkeypatch):
     best = train.parent / "best.toml"
     assert main(["tune", str(train), "--holdout", "280", "-o", str(best)]) == 0
     out = capsys.readouterr().out
-    assert "256 held-out rows" in out
+    assert "256 rows, held out at random" in out
     assert "stopped: 24 rows were not asked" in out
     assert best.read_text().startswith("# P@1 = ")
 
