@@ -10,7 +10,6 @@ import numpy as np
 from swnn_kernels._numba.caching import cache_folder
 from swnn_kernels.answer.batch import rank, search
 from swnn_kernels.answer.session import Session
-from swnn_kernels.dtypes import frozen
 from swnn_kernels.fixed_point import quantise
 from swnn_kernels.index.hybrid import HybridIndex
 from swnn_kernels.index.untrusted import UntrustedIndex
@@ -93,7 +92,7 @@ def _build() -> tuple[HybridIndex, Rows]:
     index, rows = _small_index()
     untrusted = UntrustedIndex.from_arrays(index.arrays())
     untrusted.check_lists(rows.prepared().indices)  # of a batch, and of a session
-    untrusted.check_lists(frozen(np.arange(2)))
+    untrusted.check_lists(np.arange(2))
     index.check()
     index.rows()
     index.shared(0, rows.indices[:2])

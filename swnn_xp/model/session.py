@@ -85,8 +85,9 @@ class Session:
         [1]
         """
         self._follow()
-        if len(self._sessions) == 1:  # it checks k itself
-            return Ranking(*self._sessions[0].predict_one(indices, values, k))
+        if self._only is not None:  # it checks k itself
+            labels, scores = self._only.predict_one(indices, values, k)
+            return Ranking(labels, scores)
         check_count(k, "k")
         found = self._merged(indices, values)
         best = rank(vote(found, self._model.checked_labels, self._settings.alpha), k)
@@ -143,6 +144,7 @@ class Session:
         settings = self._settings._replace(n_neighbors=voters)
         sessions = [self._session(model, at, settings) for at in range(len(model.segments))]
         self._sessions, self._model = sessions, model
+        self._only = sessions[0] if len(sessions) == 1 else None
         self._stands_in = any(isinstance(session, StandInSession) for session in sessions)
 
     def _session(self, model: Model, at: int, settings: Settings) -> KernelSession | StandInSession:

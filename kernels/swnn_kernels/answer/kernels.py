@@ -5,9 +5,12 @@ Records come as tables to every kernel here, see `_numba.struct_views`.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from swnn_kernels._numba import IS_FULL, inline, kernel, struct_view
+from swnn_kernels.dtypes import Float64, Int64
 from swnn_kernels.fixed_point import quantise_row
 from swnn_kernels.heap import sort_best_first
 from swnn_kernels.index.views import Postings, PrunedIndex
@@ -67,13 +70,31 @@ def load_raw(buffers, weights, n_features, indices, values):  # type: ignore[no-
     return size
 
 
+class RawQuery(NamedTuple):
+    """Where a session puts a query as it came, with what belongs to every query.
+
+    A session copies queries here: arrays of callers would come in many types, each compiled apart.
+    """
+
+    indices: Int64
+    values: Float64
+    weights: Float64  # of the features, or empty
+    indptr: Int64  # (2,): pointers of the query once it is loaded
+    n_features: int
+
+
+_open_raw = struct_view(RawQuery)
+
+
 @kernel
-def load_query(buffers_table, indptr, weights, n_features, indices, values):  # type: ignore[no-untyped-def]
-    """Put one raw query into the buffers and its pointers into ``indptr``; return 0 or a fault."""
-    size = load_raw(_open_buffers(buffers_table), weights, n_features, indices, values)
-    indptr[0] = 0
-    indptr[1] = max(0, size)
-    return min(0, size)
+def load_query(buffers_table, raw_table, size):  # type: ignore[no-untyped-def]
+    """Put the first ``size`` entries of a raw query into the buffers; return 0 or a fault."""
+    raw = _open_raw(raw_table)
+    indices, values = raw.indices[:size], raw.values[:size]
+    kept = load_raw(_open_buffers(buffers_table), raw.weights, raw.n_features, indices, values)
+    raw.indptr[0] = 0
+    raw.indptr[1] = max(0, kept)
+    return min(0, kept)
 
 
 @inline

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,4 +47,10 @@ class Searcher:
         self, task_table: Any, queries_table: Any, out: tuple[np.ndarray, np.ndarray]
     ) -> None:
         """Answer queries into the two arrays of ``out``."""
-        self._answer(*self._tables, task_table, queries_table, *out)
+        self.prepared(task_table, queries_table, out)()
+
+    def prepared(
+        self, task_table: Any, queries_table: Any, out: tuple[np.ndarray, np.ndarray]
+    ) -> Callable[[], None]:
+        """Bind the arguments of `answer`, for a caller who answers many times into ``out``."""
+        return partial(self._answer, *self._tables, task_table, queries_table, *out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -97,13 +98,22 @@ class Session:
         )
         # The searches read canonical queries: here it is the one that load_query quantised.
         indptr = np.zeros(2, dtype=np.int64)
-        buffers = searcher.buffers
+        buffers, n_features = searcher.buffers, self._index.n_features
+        entries = np.zeros(longest, np.int64), np.zeros(longest)
+        raw = kernels.RawQuery(*entries, self._weights, indptr, n_features)
         query = Rows(
-            frozen(indptr), frozen(buffers.indices), frozen(buffers.quantised),
-            self._index.n_features,
+            frozen(indptr), frozen(buffers.indices), frozen(buffers.quantised), n_features,
         )  # fmt: skip
-        self._query_table = table(query)
-        self._searcher, self._indptr, self._query = searcher, indptr, query
+        # Answers are copied out of these: quicker than to allocate them in the kernel's shape.
+        outs = [(np.empty((1, size), np.int64), np.empty((1, size))) for size in (n_neighbors, k)]
+        query_table = table(query)
+        self._answers = [
+            searcher.prepared(task_table, query_table, out)
+            for task_table, out in zip(self._task_tables, outs, strict=True)
+        ]
+        self._first_rows = [(ids[0], values[0]) for ids, values in outs]
+        self._load_first = partial(kernels.load_query, searcher.buffers_table, table(raw))
+        self._searcher, self._raw, self._query = searcher, raw, query
 
     @property
     def n_unresolved(self) -> int:
@@ -133,7 +143,7 @@ class Session:
         labels, scores : arrays of int64 and float64, (k,)
             Best first; missing labels are -1 and 0.
         """
-        return self._answer(indices, values, check_k(k), True)
+        return self._answer(indices, values, check_k(k), 1)
 
     def kneighbors_one(
         self, indices: np.ndarray, values: np.ndarray
@@ -145,38 +155,38 @@ class Session:
         ids, sims : arrays of int64 and float64, (n_neighbors,)
             Best first; missing rows are -1 and 0.
         """
-        return self._answer(indices, values, self._settings.n_neighbors, False)
+        return self._answer(indices, values, self._settings.n_neighbors, 0)
 
     def _answer(
-        self, indices: np.ndarray, values: np.ndarray, size: int, wants_labels: bool
+        self, indices: np.ndarray, values: np.ndarray, size: int, wants_labels: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        indices = frozen(np.ascontiguousarray(indices, dtype=np.int64))
-        values = frozen(np.ascontiguousarray(values, dtype=np.float64))
+        indices = np.asarray(indices)
+        self._load(indices, np.asarray(values), size if wants_labels else 1)
+        self._answers[wants_labels]()
+        ids, scores = self._first_rows[wants_labels]
+        if size < ids.shape[0]:
+            ids, scores = ids[:size], scores[:size]
+        return ids.copy(), scores.copy()
+
+    def _load(self, indices: np.ndarray, values: np.ndarray, k: int) -> None:
+        """Quantise a query into the buffers; ValueError if it is not valid."""
         if indices.ndim != 1 or indices.shape != values.shape:
             raise ValueError("indices and values must be one-dimensional and of one length")
-        self._grow(indices.size, size if wants_labels else 1)
-        self._load(indices, values)
-        ids = np.empty((1, size), dtype=np.int64)
-        out = np.empty((1, size))
-        task_table = self._task_tables[wants_labels]
-        self._searcher.answer(task_table, self._query_table, (ids, out))
-        return ids[0], out[0]
+        held, size = self._searcher, indices.shape[0]
+        if size > held.longest or k > held.k:
+            self._grow(size, k)
+        fault, raw = kernels.BAD_IDS, self._raw
+        if size <= self._searcher.longest:
+            raw.indices[:size] = indices
+            raw.values[:size] = values
+            fault = self._load_first(size)
+        if fault < 0:
+            raise ValueError(FAULTS[fault].format(self._index.n_features))
+        if not self._index.is_trusted:
+            self._index.check_lists(raw.indices[:size])
 
     def _grow(self, size: int, k: int) -> None:
-        """Make larger buffers if a query or its answer needs them."""
+        """Make larger buffers, for a query or its answer."""
         held = self._searcher
-        if size > held.longest or k > held.k:
-            longest = max(held.longest, room_for(size, self._index.n_features))
-            self._make_buffers(max(k, held.k), longest)
-
-    def _load(self, indices: np.ndarray, values: np.ndarray) -> None:
-        """Quantise a query into the buffers; ValueError if it is not valid."""
-        n_features, fault = self._index.n_features, kernels.BAD_IDS
-        if indices.size <= self._searcher.longest:
-            fault = kernels.load_query(
-                self._searcher.buffers_table, self._indptr, self._weights, n_features, indices,
-                values,
-            )  # fmt: skip
-        if fault < 0:
-            raise ValueError(FAULTS[fault].format(n_features))
-        self._index.check_lists(indices)
+        longest = max(held.longest, room_for(size, self._index.n_features))
+        self._make_buffers(max(k, held.k), longest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -40,6 +40,9 @@ class HybridIndex:
     """
 
     stored: StoredArrays
+
+    is_trusted: ClassVar[bool] = True
+    """Whether its postings lists are known to be sound."""
 
     @classmethod
     def build(cls, rows: Rows, *, frequent: float | None = None, fewest: int = FEWEST) -> Self:

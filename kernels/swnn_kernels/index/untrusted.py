@@ -76,6 +76,8 @@ class UntrustedIndex(HybridIndex):
     ValueError: index: the list of feature 1 is damaged
     """
 
+    is_trusted = False
+
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         """Put an index together after a check of shapes and pointers."""
