@@ -162,7 +162,10 @@ bench-scale: $(VENV)/.has-core ## memory, build time and model size at Amazon-3M
 	@$(BIN)/python asv_benchmarks/scale
 
 bench-latency: $(VENV)/.has-core ## one query on one thread against the paper's loop in C; SETS=... for some data sets
-	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)
+	@OMP_NUM_THREADS=1 SWNN_BACKGROUND_COMPILE=0 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)
+
+bench-compression: $(VENV)/.has-core ## precision and time of a query against the part of the rows that is kept; SETS=... for some data sets
+	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/compression/curve.py $(SETS)
 
 # Name of the machine in asv_benchmarks/results; docs/benchmarks.md says how to add yours.
 MACHINE ?= $(shell uname -n)

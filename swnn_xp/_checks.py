@@ -32,6 +32,13 @@ def check_positive(value: Any, name: str) -> None:
         raise ValueError(f"{name} must be above 0, got {value!r}")
 
 
+def check_part(value: Any, name: str) -> None:
+    """Require a part of a whole: above 0, at most 1."""
+    check_exponent(value, name)
+    if not 0 < value <= 1:
+        raise ValueError(f"{name} must be above 0 and at most 1, got {value!r}")
+
+
 def check_seed(value: Any) -> None:
     """Require a whole number of at least 0, as a seed that can be stored."""
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
@@ -94,3 +101,8 @@ def check_threshold(value: Any) -> None:
         fits = False
     if not fits:
         raise ValueError(f"threshold must be 'f1' or a number from 0 to 1, got {value!r}")
+
+
+def plain(value: Any) -> Any:
+    """Turn NumPy's numbers, which a search over parameters leaves behind, into Python's."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -6,30 +6,29 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-import numpy as np
-from array_api_compat import array_namespace, device
-
 from swnn_xp._checks import (
     check_count,
     check_exponent,
     check_flag,
+    check_part,
     check_positive,
     check_seed,
     check_threshold,
+    plain,
 )
 from swnn_xp._feature_space import column_names
 from swnn_xp._neighbour_estimator import NeighbourEstimator, all_names, check_training_rows
 from swnn_xp._progress import StageProgress
 from swnn_xp.backends import Settings, resolve
 from swnn_xp.learn.calibration import Calibration
+from swnn_xp.learn.compression import prepare_again, train_part
 from swnn_xp.learn.explain import RankedExplanation, explain_ranking
 from swnn_xp.learn.files import learned_from, stored_learned
 from swnn_xp.learn.prepare import Machine, prepare
-from swnn_xp.learn.probability import is_predicted, probability, with_probabilities
+from swnn_xp.learn.probability import by_label, ones, positive, probability, with_probabilities
 from swnn_xp.learn.ranking import rank_found
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.settings import Auto, TrainingSettings
-from swnn_xp.learn.train import train
 from swnn_xp.model.explain import one_row
 from swnn_xp.model.files import Extra, SavedModel
 from swnn_xp.model.model import Model
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 GIGABYTE = 10**9
 _LEARNED_PARAMS = (
     "n_neighbors", "alpha", "beta", "n_candidates", "C", "vote_weight", "feature_weights",
-    "calibrate", "random_state",
+    "calibrate", "random_state", "keep",
 )  # fmt: skip
 
 
@@ -80,6 +79,10 @@ class SWNNRanker(NeighbourEstimator):
     threshold : "f1" or float, default "f1"
         What `predict` predicts: "f1" takes the score that gave the best micro-F1 on those rows; a
         number is the probability to be passed, 0.5 being the paper's rule.
+    keep : float, default 1.0
+        Part of the rows that the index keeps: answers are faster, and the model smaller. Label
+        models learn from all rows. A row that is kept stands for those most like it and votes for
+        their labels, too.
     random_state : int, default 0
         Seed; the same seed gives the same model, whatever the number of threads.
     backend : str, default "auto"
@@ -132,6 +135,7 @@ class SWNNRanker(NeighbourEstimator):
         vote_weight: float | Auto = "auto",
         feature_weights: bool = True,
         calibrate: bool = True,
+        keep: float = 1.0,
         threshold: float | Literal["f1"] = "f1",
         random_state: int = 0,
         backend: str = "auto",
@@ -148,6 +152,7 @@ class SWNNRanker(NeighbourEstimator):
         self.vote_weight = vote_weight
         self.feature_weights = feature_weights
         self.calibrate = calibrate
+        self.keep = keep
         self.threshold = threshold
         self.random_state = random_state
         self.backend = backend
@@ -198,10 +203,22 @@ class SWNNRanker(NeighbourEstimator):
                 rows, labels, self._training_settings(), machine, progress.show,
                 weighted=self.feature_weights, names=names,
             )  # fmt: skip
-            learned = train(ready.training, ready.search, ready.settings, progress.show)
-        learned = replace(learned, params=self._learned_params())
-        model = replace(ready.model, learned=learned, vectorizer=text, targets=targets)
-        self._set_model(model)
+            model = train_part(ready, machine, float(self.keep), progress.show)
+        self._set_trained(replace(model, vectorizer=text, targets=targets))
+        return self
+
+    def compress(self, keep: float) -> Self:
+        """Leave this part of the rows in the index, and train again on all of them."""
+        model = self._current_model()
+        check_part(keep, "keep")
+        if self.keep < 1:
+            raise ValueError("the rows stand for others already; fit again to keep another part")
+        machine = Machine(type(model.segments[0]), model.placement, self._options())
+        ready = prepare_again(model, self._training_settings(), machine)
+        with StageProgress() as progress:
+            model = train_part(ready, machine, float(keep), progress.show)
+        self.keep = keep
+        self._set_trained(model)
         return self
 
     def predict_topk(self, X: Any, k: int = 5) -> Ranking:
@@ -287,13 +304,13 @@ class SWNNRanker(NeighbourEstimator):
         return rank_found(model, model.queries(X, weighted=False), found, k, options)
 
     def _score_matrix(self, model: Model, X: Any) -> Any:
-        return self._candidate_matrix(model, X, _positive)
+        return self._candidate_matrix(model, X, positive)
 
     def _probability_matrix(self, model: Model, X: Any) -> Any:
         return self._candidate_matrix(model, X, probability)
 
     def _chosen_matrix(self, model: Model, X: Any) -> Any:
-        return self._candidate_matrix(model, X, _ones, self.threshold)
+        return self._candidate_matrix(model, X, ones, self.threshold)
 
     def _candidate_matrix(
         self,
@@ -304,16 +321,13 @@ class SWNNRanker(NeighbourEstimator):
     ) -> Any:
         calibration, wanted = model.learned.calibration, model.learned.selection.n_candidates
         labels, scores = self._ranked(model, X, wanted)
-        xp = array_namespace(labels)
-        order = xp.argsort(labels, axis=1, stable=True)
-        labels, scores = (xp.take_along_axis(part, order, axis=1) for part in (labels, scores))
-        kept = labels >= 0
-        if threshold is not None:
-            kept = kept & is_predicted(scores, threshold, calibration)
-        sizes = xp.sum(xp.astype(kept, xp.int64), axis=1)
-        indptr = xp.cumulative_sum(sizes, dtype=xp.int64, include_initial=True)
-        csr = indptr, labels[kept], values(scores[kept], calibration)
+        csr = by_label(labels, scores, values, threshold, calibration)
         return model.placement.as_sparse_like(X, *csr, model.labels.n_labels)
+
+    def _set_trained(self, model: Model) -> None:
+        """Take over a model, and note the parameters it was trained with."""
+        learned = replace(model.learned, params=self._learned_params())
+        self._set_model(replace(model, learned=learned))
 
     def _learned(self) -> Learned:
         learned: Learned = self._fitted_model().learned
@@ -322,12 +336,12 @@ class SWNNRanker(NeighbourEstimator):
     def _training_settings(self) -> TrainingSettings:
         options = self._options()
         return TrainingSettings(
-            n_neighbors=_plain(self.n_neighbors),
+            n_neighbors=plain(self.n_neighbors),
             alpha=float(self.alpha),
             beta=float(self.beta),
-            n_candidates=_plain(self.n_candidates),
-            C=_plain(self.C),
-            vote_weight=_plain(self.vote_weight),
+            n_candidates=plain(self.n_candidates),
+            C=plain(self.C),
+            vote_weight=plain(self.vote_weight),
             random_state=int(self.random_state),
             calibrate=bool(self.calibrate),
             n_jobs=options.n_jobs,
@@ -351,13 +365,14 @@ class SWNNRanker(NeighbourEstimator):
         check_flag(self.calibrate, "calibrate")
         check_threshold(self.threshold)
         check_seed(self.random_state)
+        check_part(self.keep, "keep")
         self._check_machine()
 
     def _learned_params(self) -> dict[str, Any]:
-        return {name: _plain(getattr(self, name)) for name in _LEARNED_PARAMS}
+        return {name: plain(getattr(self, name)) for name in _LEARNED_PARAMS}
 
     def _saved_params(self) -> dict[str, Any]:
-        return dict(self._learned().params) | {"threshold": _plain(self.threshold)}
+        return dict(self._learned().params) | {"threshold": plain(self.threshold)}
 
     def _current_model(self) -> Model:
         model = super()._current_model()
@@ -376,21 +391,3 @@ class SWNNRanker(NeighbourEstimator):
     def _with_extra(self, model: Model, saved: SavedModel) -> Model:
         learned = learned_from(saved, model.n_features)
         return replace(model, learned=learned)
-
-
-def _plain(value: Any) -> Any:
-    """Turn NumPy's numbers, which a search over parameters leaves behind, into Python's."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _ones(scores: Any, calibration: Calibration | None) -> Any:
-    xp = array_namespace(scores)
-    return xp.ones(scores.shape, dtype=xp.int8, device=device(scores))
-
-
-def _positive(scores: Any, calibration: Calibration | None) -> Any:
-    """Map scores to positive numbers in the same order; see `SWNNRanker.decision_function`."""
-    xp = array_namespace(scores)
-    above = scores > 0
-    one = xp.ones_like(scores)
-    return xp.where(above, one + scores, one / (one - xp.where(above, one * 0, scores)))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 from paper_loop import PaperLoop
+from ranked import report_ranked
 
 from swnn_kernels import HybridIndex, Labels, Rows, Session, Settings, quantise, rank
 
@@ -63,7 +64,7 @@ class Problem:
 
     def __init__(self, name, n_queries):
         data = load(name)
-        self.name = name
+        self.name, self.data = name, data
         self.index = HybridIndex.build(canonical(data.X_train)[0])
         self.labels = Labels.prepare(data.Y_train.indptr, data.Y_train.indices)
         self.test, values = canonical(data.X_test)
@@ -156,12 +157,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=[*SETS, *TWINS])
     parser.add_argument("--queries", type=int, default=500)
+    parser.add_argument("--only-ranked", action="store_true", help="only the ranked answers")
     arguments = parser.parse_args()
     for name in arguments.names:
         problem = Problem(name, arguments.queries)
+        if arguments.only_ranked:
+            report_ranked(problem, problem.data, best_times)
+            continue
         report(problem)
         if name == "eurlex57k":
             report_budgets(problem)
+            report_ranked(problem, problem.data, best_times)
     if arguments.names == [*SETS, *TWINS]:
         grown = [Problem(name, arguments.queries) for name in (*GROWTH, TWINS[1])]
         rows = [problem.index.n_rows for problem in grown]

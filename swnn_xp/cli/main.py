@@ -39,6 +39,7 @@ _COMMANDS = (
     "summarize",
     "tune",
     "fit",
+    "compress",
     "predict",
     "score",
     "serve",

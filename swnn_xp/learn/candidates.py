@@ -43,22 +43,30 @@ def copy_numbers(rows: QuantisedRows, labels: LabelRows) -> NDArray[np.int64]:
     return first[numbers.reshape(-1)].astype(np.int64)
 
 
+class Learners(NamedTuple):
+    """The rows that look for candidates, where they are not the voters."""
+
+    labels: Labels
+    own: NDArray[np.int64]  # (n_rows,): voters with this number are not heard
+
+
 class Voters(NamedTuple):
     """The rows that vote: their labels, and numbers that copies of one another share."""
 
     labels: Labels
     copies: NDArray[np.int64]  # (n_rows,)
+    rows: Learners | None = None  # None: the voters themselves
 
 
 def leave_one_out(
     found: Neighbours, voters: Voters, first: int, selection: kernels.Selection
 ) -> Candidates:
     """Candidates of the rows ``first``, ``first + 1``, ... as if they were not among the voters."""
-    rows = slice(first, first + found.ids.shape[0])
-    copies = voters.copies, voters.copies[rows]
+    truth, own = voters.rows or Learners(voters.labels, voters.copies)
+    copies = voters.copies, own[first : first + found.ids.shape[0]]
     labels, shares = kernels.find_candidates(voters.labels, selection, found, copies)
     bins = np.empty(shares.shape, np.uint16)
     fill_bins(shares.reshape(-1), bins.reshape(-1))
     right = np.empty(labels.shape, np.uint8)
-    kernels.mark_right(labels, voters.labels.indptr, voters.labels.indices, first, right)
+    kernels.mark_right(labels, truth.indptr, truth.indices, first, right)
     return Candidates(labels, bins, right)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 from swnn_xp.learn.calibration import Calibration, predicted
 from swnn_xp.results import RankedProbabilities, Ranking
@@ -38,6 +39,20 @@ def with_probabilities(ranking: Ranking, calibration: Calibration | None) -> Ran
     return RankedProbabilities(labels, scores, xp.where(labels >= 0, likely, 0 * likely))
 
 
+def ones(scores: Any, calibration: Calibration | None) -> Any:
+    """Ones: the values of labels that are predicted."""
+    xp = array_namespace(scores)
+    return xp.ones(scores.shape, dtype=xp.int8, device=device(scores))
+
+
+def positive(scores: Any, calibration: Calibration | None) -> Any:
+    """Map scores to positive numbers in the same order; see `SWNNRanker.decision_function`."""
+    xp = array_namespace(scores)
+    above = scores > 0
+    one = xp.ones_like(scores)
+    return xp.where(above, one + scores, one / (one - xp.where(above, one * 0, scores)))
+
+
 def is_predicted(scores: Any, threshold: float | str, calibration: Calibration | None) -> Any:
     """Whether a label of this score is predicted; see `predicted`.
 
@@ -49,3 +64,22 @@ def is_predicted(scores: Any, threshold: float | str, calibration: Calibration |
     """
     likely = probability(scores) if calibration is None else scores
     return predicted(likely, threshold, calibration)
+
+
+def by_label(
+    labels: Any,
+    scores: Any,
+    values: Callable[[Any, Calibration | None], Any],
+    threshold: float | str | None,
+    calibration: Calibration | None,
+) -> tuple[Any, Any, Any]:
+    """Pointers, labels and values of a CSR matrix of candidates, or of those that are predicted."""
+    xp = array_namespace(labels)
+    order = xp.argsort(labels, axis=1, stable=True)
+    labels, scores = (xp.take_along_axis(part, order, axis=1) for part in (labels, scores))
+    kept = labels >= 0
+    if threshold is not None:
+        kept = kept & is_predicted(scores, threshold, calibration)
+    sizes = xp.sum(xp.astype(kept, xp.int64), axis=1)
+    indptr = xp.cumulative_sum(sizes, dtype=xp.int64, include_initial=True)
+    return indptr, labels[kept], values(scores[kept], calibration)

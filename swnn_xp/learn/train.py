@@ -14,7 +14,7 @@ from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.learn.vote_score import look_up
 from swnn_kernels.vote.labels import Labels
 from swnn_xp.learn.calibration import Calibration, chosen_rows, fit_calibration
-from swnn_xp.learn.candidates import Candidates, Voters, copy_numbers, leave_one_out
+from swnn_xp.learn.candidates import Candidates, Learners, Voters, copy_numbers, leave_one_out
 from swnn_xp.learn.descent import Done, LabelModels, group_pairs, train_labels
 from swnn_xp.learn.feature_weights import feature_weights
 from swnn_xp.learn.host_search import Search
@@ -41,6 +41,15 @@ _NEIGHBOUR_BYTES = 16
 _LEFT_OUT = 0.1  # share of the rows whose scores probabilities are fitted on
 
 
+class Representatives(NamedTuple):
+    """The rows of an index that holds a part of the training rows: they stand for the others."""
+
+    labels: LabelRows
+    """For which they vote: the labels of all rows that they stand for."""
+    nearest: NDArray[np.int64]
+    """The one that stands for each training row, -1 for none: it does not vote for that row."""
+
+
 class Training(NamedTuple):
     """The rows, as the ranker and as the search see them."""
 
@@ -48,6 +57,17 @@ class Training(NamedTuple):
     """Not scaled by feature weights: what the label models learn from."""
     scaled: QuantisedRows
     labels: LabelRows
+    representatives: Representatives | None = None
+    """What is searched, unless it is the rows themselves."""
+
+    def voters(self) -> Voters:
+        """The rows that vote, and which of them a row must not hear: its copies."""
+        own = Labels.prepare(self.labels.indptr, self.labels.indices)
+        if self.representatives is None:
+            return Voters(own, copy_numbers(self.plain, self.labels))
+        voting, nearest = self.representatives
+        labels = Labels.prepare(voting.indptr, voting.indices)
+        return Voters(labels, np.arange(voting.n_rows), Learners(own, nearest))
 
 
 def learn_feature_weights(
@@ -205,8 +225,7 @@ def to_candidates(
     Of neighbours that were found for a larger S only the first ones are taken.
     """
     labels, blocks, first = training.labels, [], 0
-    prepared = Labels.prepare(labels.indptr, labels.indices)
-    voters = Voters(prepared, copy_numbers(training.plain, labels))
+    voters = training.voters()
     selection = _selection(settings, labels.n_labels)
     most = selection.cuts[-1] + 1
     for ids, sims in found:

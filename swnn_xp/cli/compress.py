@@ -1,0 +1,63 @@
+"""`swnn compress`: a smaller, faster model that keeps a part of the rows."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from swnn_xp._progress import note
+
+if TYPE_CHECKING:
+    from swnn_xp.tuning.keeping import PartTrial
+
+_EXAMPLE = """\
+example:
+  swnn fit train.txt -o model --learn ranking
+  swnn compress model -o small --keep 0.1
+  swnn compress model -o small --max-loss 0.5"""
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser(
+        "compress",
+        help="keep a part of a model's rows",
+        description="Keep a part of a model's rows: faster answers, a smaller model. A ranked "
+        "model is trained again on all rows and loses little.",
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", type=Path, help="model folder made by `swnn fit`")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="model folder to write")
+    how = parser.add_mutually_exclusive_group(required=True)
+    how.add_argument("--keep", type=float, metavar="PART", help="part of the rows, such as 0.1")
+    how.add_argument(
+        "--max-loss", type=float, metavar="POINTS",
+        help="the smallest part that loses at most so many points of P@1 on rows held out",
+    )  # fmt: skip
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="threads; -1 for all (default: 1)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run the command."""
+    from swnn_xp import load
+
+    clf = load(args.model, n_jobs=args.jobs)
+    before, keep = clf.n_samples_fit_, args.keep
+    if keep is None:
+        from swnn_xp.tuning.keeping import smallest_part
+
+        note("trying parts of the rows ...")
+        keep = smallest_part(clf, args.max_loss, tell=_show)
+    if keep < 1:
+        clf.compress(keep)
+    clf.save(args.output)
+    print(f"{args.output}: {clf.n_samples_fit_:,} of {before:,} rows")
+
+
+def _show(trial: PartTrial) -> None:
+    print(f"{trial.keep:7.0%} of the rows: P@1 {trial.precision:.2f} on the rows held out")

@@ -1,0 +1,108 @@
+"""A ranker over fewer rows: each row that is kept stands for the rows that are most like it.
+
+A row that stands for others votes for their labels as well as for its own, so that few labels are
+lost as candidates. The label models learn from all rows, and a row's candidates come from the rows
+that are kept; the one that stands for it must not vote, for it brings the row's own labels along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swnn_xp.learn.host_search import Search, host_search
+from swnn_xp.learn.prepare import Machine, Prepared
+from swnn_xp.learn.settings import TrainingSettings
+from swnn_xp.learn.train import Progress, Representatives, Training, train
+from swnn_xp.model.changes import compact, new_model
+from swnn_xp.model.compression import covering_rows
+from swnn_xp.model.model import Model
+from swnn_xp.rows.quantise import quantise_rows
+from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows
+from swnn_xp.rows.slicing import slice_rows, take_rows
+
+_BLOCK = 16_384
+
+
+def train_part(ready: Prepared, machine: Machine, keep: float, tell: Progress) -> Model:
+    """Train a ranker on all rows, with a part of them in the index."""
+    if keep < 1:
+        tell("choosing rows", 0, 1)
+        ready = _compressed(ready, keep, machine)
+    learned = train(ready.training, ready.search, ready.settings, tell)
+    return replace(ready.model, learned=learned)
+
+
+def _compressed(ready: Prepared, keep: float, machine: Machine) -> Prepared:
+    """Leave a part of the rows in the index."""
+    _, scaled, labels, _ = ready.training
+    settings, ids = ready.settings, ready.model.row_ids
+    kept = covering_rows(labels, keep, settings.random_state)
+    index_class, placement, options = machine
+    small = new_model(index_class, placement, placement.rows(take_rows(scaled, kept)), labels)
+    search = host_search(small.segments[0], placement, options)
+    nearest = _nearest(scaled, search, settings.beta)
+    nearest[kept] = np.arange(kept.size)
+    merged = merged_labels(labels, nearest, kept.size)
+    model = replace(
+        ready.model,
+        segments=small.segments,
+        labels=merged,
+        row_ids=kept if ids is None else ids[kept],
+    )
+    training = ready.training._replace(representatives=Representatives(merged, nearest))
+    return ready._replace(training=training, model=model, search=search)
+
+
+def _nearest(rows: QuantisedRows, search: Search, beta: float) -> NDArray[np.int64]:
+    """Position of the most similar row of the index for each row; -1 if none is similar at all."""
+    starts = range(0, rows.n_rows, _BLOCK)
+    blocks = (slice_rows(rows, first, min(first + _BLOCK, rows.n_rows)) for first in starts)
+    return np.concatenate([search(block, 1, beta).ids[:, 0] for block in blocks])
+
+
+def merged_labels(labels: LabelRows, nearest: NDArray[np.int64], n_kept: int) -> LabelRows:
+    """Labels of all rows that each kept row stands for.
+
+    Examples
+    --------
+    >>> labels = LabelRows(np.arange(4), np.asarray([4, 2, 4], np.int32), 5)
+    >>> merged_labels(labels, np.asarray([0, 0, 1]), 2)
+    LabelRows(indptr=array([0, 2, 3]), indices=array([2, 4, 4], dtype=int32), n_labels=5)
+    """
+    sizes = np.diff(labels.indptr)
+    at_row = np.repeat(nearest, sizes)
+    there = at_row >= 0
+    pairs = np.unique(at_row[there] * labels.n_labels + labels.indices[there])
+    indptr = np.searchsorted(pairs, np.arange(n_kept + 1) * labels.n_labels)
+    indices = (pairs % max(1, labels.n_labels)).astype(np.int32)
+    return LabelRows(indptr.astype(np.int64), indices, labels.n_labels)
+
+
+def prepare_again(model: Model, settings: TrainingSettings, machine: Machine) -> Prepared:
+    """Make the rows of a trained model ready to learn from once more, with its feature weights."""
+    model = compact(model)
+    model = replace(model, labels=model.checked_labels, version=model.version + 1, untrusted=False)
+    learned, scaled = model.learned, model.rows()
+    plain = quantise_rows(unscaled_rows(model))
+    sized = settings._replace(
+        n_neighbors=learned.selection.cuts[-1], n_candidates=learned.selection.n_candidates
+    )
+    return Prepared(
+        Training(plain, scaled, model.labels),
+        model,
+        host_search(model.segments[0], machine.placement, machine.options),
+        sized,
+        learned.recall,
+    )
+
+
+def unscaled_rows(model: Model) -> ValueRows:
+    """The rows of a model as they were before its feature weights, up to their rounding."""
+    rows = model.rows()
+    values = rows.quantised.astype(np.float64)
+    if model.feature_weights is not None:
+        values = values / model.feature_weights[rows.indices]
+    return ValueRows(rows.indptr, rows.indices, values, rows.n_features)
