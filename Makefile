@@ -101,9 +101,9 @@ test-annif: $(EXTRAS_VENV)/.done $(ANNIF_VENV)/.done ## the service behind the r
 	@rm -rf build/annif && mkdir -p build/annif
 	@$(EXTRAS_VENV)/bin/python tests/annif/with_annif.py $(ANNIF_VENV)/bin/annif build/annif
 
-bench-serving: $(EXTRAS_VENV)/.done ## the HTTP service under load (needs wrk); DATA=... for a folder with train and test files
+bench-serving: $(EXTRAS_VENV)/.done ## the HTTP service under load (needs wrk); LEARN=ranking for a ranked model, THREADS=, DATA=... for a folder with train and test files
 	@OMP_NUM_THREADS=1 $(EXTRAS_VENV)/bin/python asv_benchmarks/serving/load.py \
-	  $(or $(DATA),../shared/data/eurlex57k) build/bench-serving $(THREADS)
+	  $(or $(DATA),../shared/data/eurlex57k) build/bench-serving $(or $(THREADS),1) $(LEARN)
 
 bench-cluster: $(EXTRAS_VENV)/.done ## figures behind the paper exercise in docs/cluster.md
 	@OMP_NUM_THREADS=1 $(EXTRAS_VENV)/bin/python asv_benchmarks/cluster/figures.py \
@@ -154,6 +154,9 @@ smoke: wheel ## the suite's smoke test against the installed wheel, in a clean e
 
 bench-reading: $(VENV)/.has-test ## reading against scikit-learn; FILE=... for a file of your own
 	@$(BIN)/python asv_benchmarks/reading/bench_reading.py $(FILE)
+
+bench-text: $(VENV)/.has-test ## a text to a row, beside scikit-learn
+	@$(BIN)/python asv_benchmarks/text/bench_text.py
 
 bench-store: $(VENV)/.has-core ## saving and opening a model of 500 MB
 	@$(BIN)/python asv_benchmarks/store/bench_store.py

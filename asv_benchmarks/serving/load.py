@@ -1,6 +1,7 @@
 """Load test of `swnn serve` on EURLEX57K with wrk, against the bare session on the same rows.
 
     python asv_benchmarks/serving/load.py ../shared/data/eurlex57k build/bench-serving
+    python asv_benchmarks/serving/load.py ../shared/data/eurlex57k build/bench-serving 1 ranking
 
 Single-row requests over loopback with 1, 8 and 64 connections. The bare session and the service
 are measured in turns, and the best turn of each counts: on a shared machine the others only
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from swnn_xp import SWNNClassifier, read_xmc
+from swnn_xp import SWNNClassifier, SWNNRanker, load, read_xmc
 
 CONNECTIONS = (1, 8, 64)
 ROWS = 1000
@@ -34,9 +35,11 @@ def main() -> None:
     if not data.is_dir():
         sys.exit(f"left out: no data at {data}")
     threads = int(sys.argv[3]) if len(sys.argv) > 3 else 1
-    X = prepare(data, work)
-    clf = SWNNClassifier.load(work / "model")
-    command = [sys.executable, "-m", "swnn_xp.cli.main", "serve", str(work / "model")]
+    kind = sys.argv[4] if len(sys.argv) > 4 else "published"
+    model = work / ("model" if kind == "published" else kind)
+    X = prepare(data, work, model)
+    clf = load(model)
+    command = [sys.executable, "-m", "swnn_xp.cli.main", "serve", str(model)]
     command += ["--port", "0", "--threads", str(threads), "--queue", "128"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
@@ -46,13 +49,14 @@ def main() -> None:
             server.terminate()
 
 
-def prepare(data: Path, work: Path):
+def prepare(data: Path, work: Path, model: Path):
     """Fit and save the model, write the requests; both only once."""
     work.mkdir(parents=True, exist_ok=True)
     X, _ = read_xmc(data / "test.txt.xz")
     X = X[:ROWS]
-    if not (work / "model").exists():
-        SWNNClassifier().fit(*read_xmc(data / "train.txt.xz")).save(work / "model")
+    if not model.exists():
+        clf = SWNNRanker() if model.name == "ranking" else SWNNClassifier()
+        clf.fit(*read_xmc(data / "train.txt.xz")).save(model)
     with (work / "bodies.jsonl").open("w") as file:
         for i in range(X.shape[0]):
             row = X[[i]]
@@ -84,7 +88,7 @@ def bare(clf, X) -> dict:
     while time.perf_counter() - started < SECONDS:
         for indices, values in rows:
             begun = time.perf_counter()
-            session.predict_one(indices, values, K)
+            session.topk_probabilities_one(indices, values, K)  # as the service does
             times.append(1e3 * (time.perf_counter() - begun))
     p50, p99 = np.quantile(times, [0.5, 0.99])
     seconds = time.perf_counter() - started

@@ -11,6 +11,7 @@ WORDS = r"(?u)\b\w\w+\b"
 _ANALYZERS = ("word", "char", "char_wb")
 _MAX_NGRAM = 100
 _MAX_PATTERN = 1000
+_SEPARATED = {code: " " for code in range(128) if not re.match(r"\w", chr(code))}
 _SPACES = re.compile(r"\s\s+")
 
 Analyzer = Callable[[str], list[str]]
@@ -67,7 +68,7 @@ def _preparation(analysis: Analysis) -> Callable[[str], str]:
 
 
 def _word_analyzer(analysis: Analysis, prepare: Callable[[str], str]) -> Analyzer:
-    find = re.compile(analysis.token_pattern).findall
+    find = _word_finder(analysis.token_pattern)
     stop_words = frozenset(analysis.stop_words)
     low, high = analysis.ngram_range
 
@@ -78,6 +79,20 @@ def _word_analyzer(analysis: Analysis, prepare: Callable[[str], str]) -> Analyze
         return words if high == 1 else _word_ngrams(words, low, high)
 
     return analyze
+
+
+def _word_finder(pattern: str) -> Analyzer:
+    find = re.compile(pattern).findall
+    if pattern != WORDS:
+        return find
+
+    def find_words(text: str) -> list[str]:
+        if not text.isascii():
+            return find(text)
+        # The same words three times as fast: whatever is no part of a word separates them.
+        return [word for word in text.translate(_SEPARATED).split() if len(word) > 1]
+
+    return find_words
 
 
 def _word_ngrams(words: list[str], low: int, high: int) -> list[str]:

@@ -97,10 +97,10 @@ class TextVectorizer:
         """Turn one text into a row; terms that the model does not know are left out."""
         if not isinstance(text, str):
             raise ValueError(f"a text must be a str, not {type(text).__name__}")
-        counts = Counter(map(self.vocabulary.get, self._analyze(text)))
-        del counts[None]
-        indices = np.fromiter(counts, np.int64, len(counts))
-        values = np.fromiter(counts.values(), np.float64, len(counts))
+        find, counts = self.vocabulary.get, Counter(self._analyze(text))
+        known = {i: n for term, n in counts.items() if (i := find(term)) is not None}
+        indices = np.fromiter(known, np.int64, len(known))
+        values = np.fromiter(known.values(), np.float64, len(known))
         order = indices.argsort()
         indices = indices[order]
         idf = None if self.idf is None else self.idf[indices]

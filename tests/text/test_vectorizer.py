@@ -37,6 +37,7 @@ FITTED = [TfidfVectorizer(**each).fit(CORPUS) for each in SETTINGS]
 WORDS = sorted({word for text in CORPUS for word in text.split()})
 texts = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=60),
+    st.text(st.characters(max_codepoint=127), max_size=60),
     st.lists(st.sampled_from([*WORDS, "  ", "\u0301", "ß", "İ", "\x1c", "\u2028"])).map(" ".join),
 )
 
