@@ -16,7 +16,8 @@ from swnn_xp.io.json_lines import JsonRecord
 FORMS_HELP = """\
 {"id": "a", "features": {"word": 2.5, "other": 1}}   by name; {"3": 2.5} if they have no names
 {"id": "a", "features": ["word", "other"]}           each with the value 1
-{"id": "a", "indices": [3, 7], "values": [2.5, 1]}   by number; values may be left out"""
+{"id": "a", "indices": [3, 7], "values": [2.5, 1]}   by number; values may be left out
+{"id": "a", "text": "Any text"}                      if the model was fitted on texts"""
 
 
 class NamedFeatures:

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from swnn_xp.bulk.features import NamedFeatures
 from swnn_xp.bulk.inputs import check_file_width, file_identity, widened
+from swnn_xp.bulk.texts import TextRows
 from swnn_xp.io.blocks import iter_xmc
 from swnn_xp.io.errors import FormatError, PathLike
 from swnn_xp.io.json_lines import JsonRecord, iter_json_lines
@@ -98,7 +99,10 @@ def open_source(path: PathLike, clf: AnyModel, *, strict: bool = False) -> RowSo
     """Find out by its first byte which source a file or pipe is."""
     where = path if can_rewind(path) else LiveInput(path)
     if first_byte(where) == b"{":
-        return JsonRows(where, NamedFeatures(clf.feature_names_, clf.n_features_in_))
+        features = NamedFeatures(clf.feature_names_, clf.n_features_in_)
+        if clf.vectorizer_ is None:
+            return JsonRows(where, features)
+        return JsonRows(where, TextRows(clf.vectorizer_, features))
     return RepositoryRows(where, clf.n_features_in_, strict)
 
 

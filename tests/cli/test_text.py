@@ -105,3 +105,39 @@ def test_explain_a_text(corpus, tmp_path, capsys):
 def test_explain_wants_one_row(arguments, tmp_path, capsys):
     assert main(["explain", str(tmp_path), *arguments]) == 2
     assert "say which row" in capsys.readouterr().err
+
+
+def test_predict_texts(corpus, tmp_path, capsys):
+    model, new, out = str(tmp_path / "m"), tmp_path / "new.jsonl", tmp_path / "out.jsonl"
+    main(["fit", "--text", str(corpus), "-o", model, "-S", "3"])
+    queries = ["Red, red car", "apple trees", "quidditch", ""] * 3
+    rows = [{"id": i, "text": text} for i, text in enumerate(queries)]
+    rows.append({"id": "by name", "features": ["apple"]})
+    new.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    # Any split into blocks gives the same rows.
+    for size in ("100", "5"):
+        assert main(["predict", model, str(new), "-o", str(out), "-k", "2", "--rows", size]) == 0
+        answers = [json.loads(line) for line in out.read_text().splitlines()]
+        out.unlink()
+        assert [answer["id"] for answer in answers] == [row["id"] for row in rows]
+        best = swnn_xp.load(model).topk_probabilities(queries, 2)
+        for answer, labels, scores in zip(answers, best.labels, best.scores, strict=False):
+            expected = scores[labels >= 0]
+            given = answer["scores"]
+            np.testing.assert_allclose(given, expected, rtol=1e-6)
+        assert answers[-1]["labels"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"text": 7}', "new.jsonl:1: text must be a string, not 7"),
+        ('{"text": "a", "features": ["car"]}', "new.jsonl:1: has both a text and features"),
+    ],
+)
+def test_predict_refuses(corpus, tmp_path, line, message, capsys):
+    model, new = str(tmp_path / "m"), tmp_path / "new.jsonl"
+    main(["fit", "--text", str(corpus), "-o", model])
+    new.write_text(line + "\n")
+    assert main(["predict", model, str(new)]) == 2
+    assert message in capsys.readouterr().err
