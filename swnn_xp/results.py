@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 class Neighbours(NamedTuple):
@@ -27,8 +30,8 @@ class Neighbours(NamedTuple):
     [[1, 0]]
     """
 
-    ids: Any
-    sims: Any
+    ids: NDArray[np.int64]
+    sims: NDArray[np.float64]
 
 
 class Ranking(NamedTuple):
@@ -52,8 +55,8 @@ class Ranking(NamedTuple):
     [[1]]
     """
 
-    labels: Any
-    scores: Any
+    labels: NDArray[np.int64]
+    scores: NDArray[np.float64]
 
 
 class RankedProbabilities(NamedTuple):
@@ -79,6 +82,6 @@ class RankedProbabilities(NamedTuple):
     [[1.0]]
     """
 
-    labels: Any
-    scores: Any
-    probabilities: Any
+    labels: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    probabilities: NDArray[np.float64]

@@ -22,7 +22,7 @@ class RankingSession(Session):
         check_count(k, "k")
         self._follow()
         found = self._positions_one(indices, values)
-        return Ranking(*self._ranker.rank_one(indices, values, tuple(found), k))
+        return Ranking(*self._ranker.rank_one(indices, values, (found.ids, found.sims), k))
 
     def topk_probabilities_one(self, indices: Any, values: Any, k: int = 5) -> RankedProbabilities:
         """Rank labels for one row, with the probability that each is right."""

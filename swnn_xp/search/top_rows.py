@@ -64,10 +64,10 @@ def padded(found: Neighbours, slots: int) -> Neighbours:
     >>> padded(Neighbours(np.asarray([[4]]), np.asarray([[0.5]])), 2).ids.tolist()
     [[4, -1]]
     """
-    *shape, held = found.ids.shape
+    *before, held = found.ids.shape
     if held >= slots:
         return found
-    xp, dev, shape = array_namespace(found.ids), device(found.ids), (*shape, slots - held)
+    xp, dev, shape = array_namespace(found.ids), device(found.ids), (*before, slots - held)
     no_ids = xp.full(shape, -1, dtype=found.ids.dtype, device=dev)
     no_sims = xp.zeros(shape, dtype=found.sims.dtype, device=dev)
     return Neighbours(
