@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import io
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -18,12 +19,26 @@ from swnn_xp.io.atomic import open_atomic
 from swnn_xp.io.streams import STDIN
 from swnn_xp.loading import AnyModel
 
-DATA_HELP = "data file in the Extreme Classification Repository's text format (plain, .gz or .xz)"
+DATA_HELP = "data file in the Extreme Classification Repository's text format (plain, .gz or .xz); - for stdin"
 
 
 def input_path(text: str) -> Path:
     """An input file on the command line; ``-`` is standard input."""
     return Path(STDIN if text == "-" else text)
+
+
+def new_parser(
+    commands: argparse._SubParsersAction, name: str, summary: str, description: str, example: str
+) -> argparse.ArgumentParser:
+    """Add a command: a line for the list, a paragraph and an example for its own help."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=textwrap.fill(description, 80),
+        epilog="example:\n" + textwrap.indent(example, "  "),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    return parser
 
 
 def add_strict(parser: argparse.ArgumentParser) -> None:
@@ -33,9 +48,9 @@ def add_strict(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_name_maps(parser: argparse.ArgumentParser, data: str) -> None:
+def add_name_maps(parser: argparse.ArgumentParser, data: str, *more: str) -> None:
     """Add the options for `find_names`; ``data`` is the name of the data file in the help."""
-    for what in ("feature", "label"):
+    for what in ("feature", "label", *more):
         parser.add_argument(
             f"--{what}-map",
             type=Path,
@@ -50,9 +65,26 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--backend", choices=names, default="auto", help="what computes (default: auto)"
     )
+    add_jobs(parser, "threads")
+
+
+def add_jobs(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add --jobs, and --threads as another name for it."""
+    help_ = f"{what}; -1 for one per core (1)"
+    parser.add_argument("--jobs", type=_jobs, default=1, metavar="N", help=help_)
     parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="threads; -1 for all (default: 1)"
+        "--threads", type=_jobs, default=1, dest="jobs", metavar="N", help=argparse.SUPPRESS
     )
+
+
+def _jobs(text: str) -> int:
+    try:
+        count = int(text)
+    except ValueError:
+        count = 0
+    if count < 1 and count != -1:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1, or -1, not {text!r}")
+    return count
 
 
 def add_params(parser: argparse.ArgumentParser, default: str | None = None) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from swnn_xp._feature_space import check_same_names, fingerprint
 from swnn_xp.cli._common import find_names
 from swnn_xp.io.grammar import LineError, parse_header
-from swnn_xp.io.streams import BOM, open_input
+from swnn_xp.io.streams import BOM, can_rewind, open_input
 from swnn_xp.loading import AnyModel
 
 
@@ -31,7 +31,7 @@ def check_features(clf: AnyModel, file: Path, args: argparse.Namespace) -> None:
 
     A file without a header, and anything but a regular file, has no feature space to compare.
     """
-    if not file.is_file():
+    if not can_rewind(file):  # as standard input, even from a file
         return
     found, expected = _header_width(file), clf.n_features_in_
     if found is not None and found < expected and not args.allow_narrower:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import argparse
 
 from swnn_xp.backends import BACKENDS
+from swnn_xp.cli._common import new_parser
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser("backends", help="what can compute here, and why the rest can't")
-    parser.set_defaults(run=run)
+    new_parser(
+        commands,
+        "backends",
+        "what can compute here, and why the rest can't",
+        "Lists the backends with their devices and the arrays they take, and says what the others "
+        "lack. All give the same answers.",
+        "swnn backends",
+    ).set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from swnn_xp.cli._common import new_parser
 from swnn_xp.datasets import Description, describe
 
 _WHERE = """\
@@ -22,7 +23,14 @@ def add_data_root(parser: argparse.ArgumentParser) -> None:
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser("datasets", help="list the data sets known by name")
+    parser = new_parser(
+        commands,
+        "datasets",
+        "list the data sets known by name",
+        "Lists sizes of the data sets that `swnn reproduce` and the library know by name, and "
+        "where each was found.",
+        "swnn datasets --data ~/data",
+    )
     add_data_root(parser)
     parser.set_defaults(run=run)
 

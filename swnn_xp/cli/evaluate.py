@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import json
 import time
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from swnn_xp import metrics
 from swnn_xp._progress import in_blocks
-from swnn_xp.cli._common import DATA_HELP, add_model, add_strict, open_model, read_data
+from swnn_xp.cli._common import (
+    DATA_HELP,
+    add_model,
+    add_strict,
+    input_path,
+    new_parser,
+    open_model,
+    read_data,
+)
 from swnn_xp.cli._features import add_feature_checks, check_features
 from swnn_xp.diagnostics.latency import is_at_full_speed, latencies
 from swnn_xp.loading import AnyModel, is_ranked, kind_of
@@ -23,9 +31,16 @@ _KS = (1, 3, 5)
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser("evaluate", help="measure quality and latency on a test file")
+    parser = new_parser(
+        commands,
+        "evaluate",
+        "measure quality and latency on a test file",
+        "Ranks labels for every row of FILE, compares them with the labels in FILE, and measures "
+        "the time of a batch and of single rows.",
+        "swnn evaluate model test.txt\nswnn evaluate model test.txt --json | jq '.quality.P'",
+    )
     add_model(parser)
-    parser.add_argument("file", type=Path, help=DATA_HELP)
+    parser.add_argument("file", type=input_path, help=DATA_HELP)
     parser.add_argument(
         "--propensity",
         type=float,
@@ -35,6 +50,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         help="constants of the propensity model (0.55 1.5)",
     )
     add_feature_checks(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     add_strict(parser)
     parser.set_defaults(run=run)
 
@@ -48,43 +64,86 @@ def run(args: argparse.Namespace) -> None:
         raise ValueError(
             f"{args.file}: has {Y.shape[1]} labels, but the model was fitted with {clf.n_labels_}"
         )
-    print(report(clf, X, Y, *args.propensity))
+    measured = measure(clf, X, Y, *args.propensity)
+    print(json.dumps(measured._asdict()) if args.json else format_measured(measured))
 
 
-def report(clf: AnyModel, X: Any, Y: Any, A: float = 0.55, B: float = 1.5) -> str:
-    """Measure quality over all rows and latency over some, as text."""
+class Measured(NamedTuple):
+    """Quality over all rows, and speed."""
+
+    rows: int
+    kind: str
+    parameters: dict[str, float]
+    backend: str
+    quality: dict[str, dict[str, float]]
+    """For each measure, its values at some k, from 0 to 1."""
+    rows_per_second: float | None
+    """None, as latency, if the fast search is still being compiled."""
+    latency: dict[str, float] | None
+    """Seconds of single rows."""
+
+
+def report(clf: AnyModel, X: Any, Y: Any) -> str:
+    """Measure quality and speed, as text."""
+    return format_measured(measure(clf, X, Y))
+
+
+def measure(clf: AnyModel, X: Any, Y: Any, A: float = 0.55, B: float = 1.5) -> Measured:
+    """Measure quality over all rows and latency over some."""
     if X.shape[0]:
         clf.predict_topk(X[:1], k=1)  # the first answer loads or compiles kernels
     is_fast = is_at_full_speed(clf)
     started = time.perf_counter()
     labels = ranked_labels(clf, X, max(_KS))
     seconds = time.perf_counter() - started
-    per_second = X.shape[0] / seconds if seconds else 0.0
+    return Measured(
+        rows=X.shape[0],
+        kind=kind_of(clf),
+        parameters=_parameters(clf),
+        backend=clf.backend_,
+        quality=_quality(clf, Y, labels, A, B),
+        rows_per_second=(X.shape[0] / seconds if seconds else 0.0) if is_fast else None,
+        latency=_latency(clf, X) if is_fast else None,
+    )
+
+
+def format_measured(measured: Measured) -> str:
+    """Format measurements for people."""
+    settings = ", ".join(
+        f"{name} = {value if isinstance(value, int) else f'{value:.3g}'}"
+        for name, value in measured.parameters.items()
+    )
     lines = [
-        f"{X.shape[0]:,} rows; {kind_of(clf)}, {_parameters(clf)}, backend {clf.backend_}",
-        *_quality(clf, Y, labels, A, B),
+        f"{measured.rows:,} rows; {measured.kind}, {settings}, backend {measured.backend}",
+        f"{'%':<9}" + "".join(f"{'@' + str(k):>8}" for k in _KS),
     ]
-    if not is_fast:
+    for name, values in measured.quality.items():
+        lines.append(f"{name:<9}" + "".join(f"{100 * value:>8.2f}" for value in values.values()))
+    if measured.rows_per_second is None:
         return "\n".join([*lines, _NO_SPEED])
-    lines.append(f"batch    {per_second:,.0f} rows/s")
-    times = latencies(clf, X, max(_KS))
-    if times.size:
-        mean = times.mean()
-        p50, p99 = np.quantile(times, [0.5, 0.99])
-        lines.append(
-            f"latency  mean {mean * 1e3:.3f} ms, p50 {p50 * 1e3:.3f} ms, p99 {p99 * 1e3:.3f} ms "
-            f"({times.size:,} single rows, one thread)"
-        )
+    lines.append(f"batch    {measured.rows_per_second:,.0f} rows/s")
+    if measured.latency is not None:
+        shown = (f"{what} {measured.latency[what] * 1e3:.3f} ms" for what in ("mean", "p50", "p99"))
+        rows = f"{measured.latency['rows']:,} single rows, one thread"
+        lines.append(f"latency  {', '.join(shown)} ({rows})")
     return "\n".join(lines)
 
 
-def _parameters(clf: AnyModel) -> str:
+def _latency(clf: AnyModel, X: Any) -> dict[str, float] | None:
+    times = latencies(clf, X, max(_KS))
+    if not times.size:
+        return None
+    p50, p99 = np.quantile(times, [0.5, 0.99]).tolist()
+    return {"mean": float(times.mean()), "p50": p50, "p99": p99, "rows": times.size}
+
+
+def _parameters(clf: AnyModel) -> dict[str, float]:
     """Parameters, as chosen where they were left to the data."""
     S, alpha, beta = clf._settings()
-    text = f"S = {S}, alpha = {alpha:g}, beta = {beta:g}"
+    found: dict[str, float] = {"S": S, "alpha": alpha, "beta": beta}
     if is_ranked(clf):
-        text += f", K = {clf.n_candidates_}, C = {clf.C_:.3g}, vote weight = {clf.vote_weight_:.3g}"
-    return text
+        found |= {"K": clf.n_candidates_, "C": clf.C_, "vote weight": clf.vote_weight_}
+    return found
 
 
 def ranked_labels(clf: AnyModel, X: Any, k: int) -> Any:
@@ -95,7 +154,7 @@ def ranked_labels(clf: AnyModel, X: Any, k: int) -> Any:
     return np.concatenate(parts)
 
 
-def _quality(clf: AnyModel, Y: Any, labels: Any, A: float, B: float) -> list[str]:
+def _quality(clf: AnyModel, Y: Any, labels: Any, A: float, B: float) -> dict[str, dict[str, float]]:
     propensity = metrics.propensities_of_counts(clf.label_counts_, clf.n_samples_fit_, A, B)
     rows = {
         "P": [metrics.precision_at_k(Y, labels, k) for k in _KS],
@@ -108,8 +167,7 @@ def _quality(clf: AnyModel, Y: Any, labels: Any, A: float, B: float) -> list[str
         "PSnDCG": [metrics.psndcg_at_k(Y, labels, k, propensity) for k in _KS],
         "coverage": [metrics.coverage_at_k(Y, labels, k) for k in _KS],
     }
-    head = f"{'%':<9}" + "".join(f"{'@' + str(k):>8}" for k in _KS)
-    return [head] + [
-        f"{name:<9}" + "".join(f"{100 * value:>8.2f}" for value in values)
+    return {
+        name: {str(k): float(value) for k, value in zip(_KS, values, strict=True)}
         for name, values in rows.items()
-    ]
+    }

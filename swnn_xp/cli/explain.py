@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from swnn_xp.cli._common import DATA_HELP, add_model, add_strict, open_model, read_data
+from swnn_xp._checks import check_count
+from swnn_xp.bulk.sources import open_source
+from swnn_xp.cli._common import (
+    add_model,
+    add_strict,
+    input_path,
+    new_parser,
+    open_model,
+)
 from swnn_xp.cli._features import add_feature_checks, check_features
+from swnn_xp.loading import AnyModel
+
+_BLOCK = 4096
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser("explain", help="show the neighbours behind a row's labels")
+    parser = new_parser(
+        commands,
+        "explain",
+        "show the neighbours behind a row's labels",
+        "For each label of a row: the training rows that voted for it, their share of its score, "
+        "and the features they have in common with the row.",
+        "swnn explain model new.txt --row 0\nswnn explain model new.jsonl --row 3 --label red",
+    )
     add_model(parser)
-    parser.add_argument("file", type=Path, nargs="?", help=DATA_HELP)
+    parser.add_argument("file", type=input_path, nargs="?", help="rows, as for `swnn predict`")
     parser.add_argument("--row", type=int, metavar="I", help="row of the file, from 0")
     parser.add_argument("--text", help="a text instead of a row, for a model fitted on texts")
     parser.add_argument("--label", help="name or id (default: the best k labels)")
@@ -32,9 +49,11 @@ def run(args: argparse.Namespace) -> None:
     clf = open_model(args)
     if by_row:
         check_features(clf, args.file, args)
-    x = _row(args) if by_row else [args.text]
+    x = _row(args, clf) if by_row else [args.text]
     if args.label is None:
-        labels = [label for label in clf.predict_topk(x, k=args.k).labels[0].tolist() if label >= 0]
+        check_count(args.k, "k")
+        best = clf.predict_topk(x, k=min(args.k, clf.n_labels_)).labels[0]
+        labels = [label for label in best.tolist() if label >= 0]
     else:
         by_name = clf.label_names_ is not None and args.label in clf.label_names_
         labels = [args.label if by_name or not args.label.isdecimal() else int(args.label)]
@@ -44,8 +63,13 @@ def run(args: argparse.Namespace) -> None:
         print(clf.explain(x, label))
 
 
-def _row(args: argparse.Namespace) -> Any:
-    X, _ = read_data(args.file, args.strict)
-    if not 0 <= args.row < X.shape[0]:
-        raise ValueError(f"--row {args.row} is outside 0..{X.shape[0] - 1} of {args.file}")
-    return X[args.row : args.row + 1]
+def _row(args: argparse.Namespace, clf: AnyModel) -> Any:
+    rows = 0
+    for block in open_source(args.file, clf, strict=args.strict).blocks(_BLOCK):
+        rows = block.end.row
+        if 0 <= args.row < rows:
+            i = args.row - block.first_row
+            if block.ids is not None and block.ids[i] is not None:
+                print(f"id {block.ids[i]}")
+            return block.X[i : i + 1]
+    raise ValueError(f"--row {args.row} is outside 0..{rows - 1} of {args.file}")

@@ -17,6 +17,8 @@ from swnn_xp.cli._common import (
     add_params,
     add_strict,
     find_names,
+    input_path,
+    new_parser,
     read_data,
 )
 from swnn_xp.cli._learning import add_learning, learning_of
@@ -29,8 +31,17 @@ if TYPE_CHECKING:
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser("fit", help="index a training file and save the model")
-    parser.add_argument("train", type=Path, help=DATA_HELP)
+    parser = new_parser(
+        commands,
+        "fit",
+        "index a training file and save the model",
+        "Indexes the rows of TRAIN and writes them as a model folder, with the names beside TRAIN. "
+        "With --learn, learns from the labels too; with --text, TRAIN holds texts.",
+        "swnn fit train.txt -o model\n"
+        "swnn fit train.txt -o model --learn ranking --jobs -1\n"
+        "swnn fit --text tagged.jsonl -o model",
+    )
+    parser.add_argument("train", type=input_path, help=DATA_HELP)
     parser.add_argument("-o", "--output", type=Path, required=True, help="model folder to write")
     add_params(parser)
     parser.add_argument(
@@ -38,7 +49,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     add_learning(parser)
     add_text(parser)
-    add_name_maps(parser, "TRAIN")
+    add_name_maps(parser, "TRAIN", "row")
     add_machine(parser)
     add_strict(parser)
     parser.set_defaults(run=run)
@@ -85,12 +96,13 @@ def _rows(args: argparse.Namespace) -> _Training:
     names = {
         "feature_names": find_names(args.train, args.feature_map, "feature_map"),
         "label_names": find_names(args.train, args.label_map, "label_map"),
+        "row_names": find_names(args.train, args.row_map, "row_map"),
     }
     return _Training(X, Y, names)
 
 
 def _texts(args: argparse.Namespace) -> _Training:
-    for option in ("feature_map", "label_map"):
+    for option in ("feature_map", "label_map", "row_map"):
         if getattr(args, option) is not None:
             raise ValueError(f"--{option.replace('_', '-')} is for rows: --text brings the names")
     vectorizer = make_vectorizer(args)  # before reading: it may be missing

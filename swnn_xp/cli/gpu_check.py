@@ -6,12 +6,18 @@ import argparse
 
 from swnn_xp._progress import note
 from swnn_xp.backends import BACKENDS
+from swnn_xp.cli._common import new_parser
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser(
-        "gpu-check", help="compare a device's answers with recorded ones and time it"
+    parser = new_parser(
+        commands,
+        "gpu-check",
+        "compare a device's answers with recorded ones and time it",
+        "Answers recorded problems on a device, compares every bit with the recorded answers and "
+        "measures the speed. The exit code is 1 if any answer differs.",
+        "swnn gpu-check --backend cupy",
     )
     parser.add_argument("--backend", choices=list(BACKENDS), default="cupy", help="default: cupy")
     parser.add_argument("--device", help="number of a CUDA device, or torch's name of one")

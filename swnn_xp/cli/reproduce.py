@@ -9,7 +9,7 @@ from pathlib import Path
 from swnn_xp import __version__
 from swnn_xp._checks import check_threads
 from swnn_xp._progress import note, progress_bar
-from swnn_xp.cli._common import output
+from swnn_xp.cli._common import add_jobs, new_parser, output
 from swnn_xp.cli.datasets import add_data_root
 from swnn_xp.cli.twin import add_twin_options
 from swnn_xp.datasets import available, describe
@@ -17,13 +17,15 @@ from swnn_xp.datasets import available, describe
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser(
+    parser = new_parser(
+        commands,
         "reproduce",
-        help="measure the paper's data sets and compare with its tables",
-        description="For each set that is found: summaries, precision, build time, model size and "
+        "measure the paper's data sets and compare with its tables",
+        "For each set that is found: summaries, precision, build time, model size and "
         "latency beside the paper's. A set of the paper that is not found is replaced by its "
         "synthetic twin, for speed and memory only. A twin of full size takes minutes and "
         "gigabytes; --scale 0.1 gives a quick look.",
+        "swnn reproduce Delicious --data ~/data -o delicious.md",
     )
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="data sets (default: the paper's, and any found)"
@@ -33,9 +35,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--rows", type=int, metavar="N", help="test rows for the precision (default: all)"
     )
-    parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="threads for the precision; -1 for all (1)"
-    )
+    add_jobs(parser, "threads for the precision")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="Markdown file (default: stdout)"
     )

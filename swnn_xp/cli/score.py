@@ -10,7 +10,12 @@ from swnn_xp.cli import predict
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command's parser; without a help text, it is not listed."""
-    parser = commands.add_parser("score", description="Deprecated: use `swnn predict`.")
+    parser = commands.add_parser(
+        "score",
+        description="Deprecated: use `swnn predict`.",
+        epilog="example:\n  swnn predict model new.txt -o labels.tsv",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     predict.add_arguments(parser)
     parser.set_defaults(run=run)
 

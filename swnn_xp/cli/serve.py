@@ -6,20 +6,25 @@ import argparse
 import os
 from pathlib import Path
 
-from swnn_xp.cli._common import add_params, given, given_params
+from swnn_xp._checks import check_threads
+from swnn_xp.cli._common import add_jobs, add_params, given, given_params, new_parser
 
 _TOKEN, _RELOAD_TOKEN = "SWNN_TOKEN", "SWNN_RELOAD_TOKEN"
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser("serve", help="answer over HTTP, with a page for people")
+    parser = new_parser(
+        commands,
+        "serve",
+        "answer over HTTP, with a page for people",
+        "Answers requests for labels as JSON, with a page to try the model at /. Ctrl-C ends it.",
+        "swnn serve model --port 8000 --jobs 2",
+    )
     parser.add_argument("model", type=Path, help="model folder made by `swnn fit`")
     parser.add_argument("--host", default="127.0.0.1", help="address (127.0.0.1: this machine)")
     parser.add_argument("--port", type=int, default=8000, help="0 picks a free port (8000)")
-    parser.add_argument(
-        "--threads", type=int, default=1, metavar="N", help="requests answered in parallel (1)"
-    )
+    add_jobs(parser, "requests answered in parallel")
     add_params(parser, "the model's")
     limits = parser.add_argument_group("limits of requests")
     limits.add_argument(
@@ -74,7 +79,7 @@ def run(args: argparse.Namespace) -> None:
     )
     service = Service(
         args.model,
-        threads=args.threads,
+        threads=check_threads(args.jobs),
         limits=Limits(**limits),
         token=_token(args.reload_token_file, _RELOAD_TOKEN),
         **given_params(args),

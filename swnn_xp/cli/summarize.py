@@ -10,6 +10,8 @@ from swnn_xp.cli._common import (
     add_name_maps,
     add_strict,
     find_names,
+    input_path,
+    new_parser,
     output,
     read_data,
 )
@@ -18,8 +20,15 @@ from swnn_xp.summary import Summary, count
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser("summarize", help="describe a data file in the paper's tables")
-    parser.add_argument("file", type=Path, help=DATA_HELP)
+    parser = new_parser(
+        commands,
+        "summarize",
+        "describe a data file in the paper's tables",
+        "Prints how many rows, features and labels a file has and how they are distributed; with "
+        "--html, writes a page with plots as well.",
+        "swnn summarize train.txt --html train.html",
+    )
+    parser.add_argument("file", type=input_path, help=DATA_HELP)
     parser.add_argument(
         "--html",
         type=Path,

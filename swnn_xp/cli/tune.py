@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from swnn_xp._progress import StageProgress, progress_bar
-from swnn_xp.cli._common import DATA_HELP, add_machine, add_strict, output, read_data
+from swnn_xp.cli._common import (
+    DATA_HELP,
+    add_machine,
+    add_strict,
+    input_path,
+    new_parser,
+    output,
+    read_data,
+)
 from swnn_xp.io import read_names
 from swnn_xp.tuning.records import RULES, RankingResult, TuningResult
 
@@ -24,15 +32,17 @@ _COLUMNS = {
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser(
+    parser = new_parser(
+        commands,
         "tune",
-        help="choose parameters on held-out rows",
-        description="Tries settings on rows held out of TRAIN and chooses the best measured: by "
-        "default the paper's S, alpha and beta; with --learn ranking, S, C and the vote weight of "
-        "a ranker. --two-step chooses as the paper did. Ctrl-C ends the search and keeps what is "
-        "done. Example: swnn tune train.txt --metric P@3 --group sources.txt -o best.toml",
+        "choose parameters on held-out rows",
+        "Tries settings on rows held out of TRAIN and chooses the best measured: by default the "
+        "paper's S, alpha and beta; with --learn ranking, S, C and the vote weight of a ranker. "
+        "--two-step chooses as the paper did. Ctrl-C ends the search and keeps what is done.",
+        "swnn tune train.txt --metric P@3 --group sources.txt -o best.toml\n"
+        "swnn fit train.txt --params best.toml -o model",
     )
-    parser.add_argument("train", type=Path, help=DATA_HELP)
+    parser.add_argument("train", type=input_path, help=DATA_HELP)
     parser.add_argument(
         "--learn", choices=("ranking",), help="tune a ranker (default: the published method)"
     )

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from swnn_xp._progress import note
-from swnn_xp.cli._common import output
+from swnn_xp.cli._common import new_parser, output
 from swnn_xp.datasets import PAPER_SUMMARIES, SHAPES, make_twin
 from swnn_xp.io import write_xmc
 
@@ -18,8 +18,13 @@ like those of {name}, the content is made up. Use it to measure speed and memory
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser(
-        "twin", help="write a synthetic stand-in for one of the paper's data sets"
+    parser = new_parser(
+        commands,
+        "twin",
+        "write a synthetic stand-in for one of the paper's data sets",
+        "Writes train.txt and test.txt with the sizes and distributions of a data set of the paper "
+        "and made-up content: for speed and memory, not for quality.",
+        "swnn twin Wiki10-31K --scale 0.1 -o twin",
     )
     parser.add_argument("name", help=", ".join([*PAPER_SUMMARIES, *SHAPES]))
     parser.add_argument(

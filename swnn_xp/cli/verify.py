@@ -5,10 +5,19 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from swnn_xp.cli._common import new_parser
+
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser("verify", help="check every file of a model by its checksum")
+    parser = new_parser(
+        commands,
+        "verify",
+        "check every file of a model by its checksum",
+        "Reads a whole model, compares every file with its checksum and checks every number in it. "
+        "The exit code is 2 if anything is wrong.",
+        "swnn verify model",
+    )
     parser.add_argument("model", type=Path, help="model folder made by `swnn fit`")
     parser.set_defaults(run=run)
 

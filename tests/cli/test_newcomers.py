@@ -1,0 +1,190 @@
+"""What newcomers do: help, wrong arguments, wrong files, Ctrl-C, redirections."""
+
+import bz2
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from swnn_xp import load, write_names, write_xmc
+from swnn_xp.cli import main as command
+from swnn_xp.cli.main import main
+
+COMMANDS = [name.replace("_", "-") for name in command._COMMANDS]
+X = np.asarray([[2, 0, 1], [0, 1, 1], [1, 1, 0], [0, 0, 3]], np.float32)
+Y = np.asarray([[1, 0], [1, 1], [0, 1], [1, 0]])
+IDS = ["first doc", "second doc", "third doc", "fourth doc"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("newcomers")
+    write_xmc(folder / "train.txt", X, Y)
+    write_names(folder / "row_map.txt", IDS)
+    write_names(folder / "label_map.txt", ["red", "green"])
+    args = ["fit", str(folder / "train.txt"), "-o", str(folder / "model"), "--backend", "numpy"]
+    assert main(args) == 0
+    return folder
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_help_has_a_description_and_an_example(name, capsys):
+    with pytest.raises(SystemExit) as exit:
+        main([name, "--help"])
+    assert exit.value.code == 0
+    out = capsys.readouterr().out
+    usage, description, *_ = out.split("\n\n")
+    assert usage.startswith(f"usage: swnn {name}")
+    assert len(description) > 20
+    assert not description.startswith("positional arguments")
+    assert "\nexample" in out
+    assert "\n  swnn " in out
+
+
+@pytest.mark.parametrize("value", ["0", "-2", "x", "1.5"])
+@pytest.mark.parametrize("option", ["--jobs", "--threads"])
+def test_jobs_that_make_no_sense(folder, capsys, option, value):
+    with pytest.raises(SystemExit) as exit:
+        main(["predict", str(folder / "model"), str(folder / "train.txt"), f"{option}={value}"])
+    assert exit.value.code == 2
+    *_, last = capsys.readouterr().err.splitlines()
+    message = f"argument {option}: must be a whole number from 1, or -1, not {value!r}"
+    assert last == f"swnn predict: error: {message}"
+
+
+def test_jobs_and_threads_are_one_option():
+    parser = command.make_parser()
+    for arguments in (
+        ["fit", "t", "-o", "m"],
+        ["predict", "m", "f"],
+        ["serve", "m"],
+        ["reproduce"],
+    ):
+        assert parser.parse_args(arguments).jobs == 1
+        assert parser.parse_args([*arguments, "--jobs", "3"]).jobs == 3
+        assert parser.parse_args([*arguments, "--threads", "-1"]).jobs == -1
+
+
+def test_evaluate_as_json(folder, capsys):
+    args = ["evaluate", str(folder / "model"), str(folder / "train.txt"), "--backend", "numpy"]
+    assert main([*args, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["rows"], found["backend"]) == (4, "numpy")
+    assert found["parameters"]["S"] == 25
+    assert set(found["quality"]["P"]) == {"1", "3", "5"}
+    assert main(args) == 0
+    table = capsys.readouterr().out
+    assert f"{100 * found['quality']['nDCG']['3']:.2f}" in table
+    assert "S = 25, alpha = 1, beta = 1" in table
+
+
+def test_explanations_name_documents(folder, capsys):
+    assert load(folder / "model").row_names_ == IDS
+    args = ["explain", str(folder / "model"), str(folder / "train.txt"), "--row", "0", "-k", "9"]
+    assert main(args) == 0
+    assert "first doc" in capsys.readouterr().out
+
+
+def test_explain_takes_json_lines(folder, capsys):
+    (folder / "new.jsonl").write_text('{"id": "x", "indices": [0]}\n{"id": "y", "indices": [2]}\n')
+    args = ["explain", str(folder / "model"), str(folder / "new.jsonl"), "--row"]
+    assert main([*args, "1", "-k", "1"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("id y\nred: score")
+    assert main([*args, "2"]) == 2
+    assert "--row 2 is outside 0..1 of" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt.bz2", bz2.compress(b"1 1 1\n 0:1\n"), "is compressed by bzip2, which is not read"),
+        ("a.zst", b"\x28\xb5\x2f\xfd123", "is compressed by Zstandard"),
+        ("a.zip", b"PK\x03\x04abc", "is compressed by zip"),
+        ("a.jsonl", b'{"features": {"a": 1}}\n', "this is JSON, not the repository's text format"),
+        ("a.parquet", b"PAR1\x15\x04", "this is Parquet, not the repository's text format"),
+        ("a.txt", "1 1 1\n 0:1\n".encode("utf-16"), "this is UTF-16, not the repository's"),
+        ("b.txt", b"Dear all,\n", "is not a header"),
+        ("empty.txt", b"", "is not a header"),
+    ],
+)
+def test_other_formats_are_named(folder, capsys, name, content, message):
+    (folder / name).write_bytes(content)
+    assert main(["summarize", str(folder / name)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert name in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["predict", "model", "train.txt", "-o"],
+        ["score", "model", "train.txt", "-o"],
+        ["summarize", "train.txt", "--html"],
+        ["tune", "train.txt", "--holdout", "2", "-o"],
+    ],
+)
+def test_outputs_follow_links_and_keep_special_files(folder, args, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    name = args[0]
+    (folder / f"{name}.link").symlink_to(f"{name}.target")
+    assert main([*args, f"{name}.link", *["--format", "tsv"][: 2 * (args[1] == "model")]]) == 0
+    assert (folder / f"{name}.link").is_symlink()
+    expected = (folder / f"{name}.target").read_bytes()
+    os.mkfifo(folder / f"{name}.fifo")
+    with subprocess.Popen(["cat", f"{name}.fifo"], stdout=subprocess.PIPE) as reader:
+        assert main([*args, f"{name}.fifo", *["--format", "tsv"][: 2 * (args[1] == "model")]]) == 0
+        assert reader.communicate(timeout=60)[0] == expected
+    assert (folder / f"{name}.fifo").is_fifo()
+    assert main([*args, "/dev/null"]) == 0
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert not list(folder.glob("*.tmp"))
+
+
+def test_an_early_ctrl_c_shows_no_stack(capsys, monkeypatch):
+    def interrupted(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "import_module", interrupted)
+    assert main(["demo"]) == 130
+    assert capsys.readouterr() == ("", "swnn: stopped\n")
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_prediction_leaves_nothing_behind(folder, stop):
+    pipe, out = folder / f"in{stop}", folder / f"stopped{stop}.tsv"
+    os.mkfifo(pipe)
+    program = [sys.executable, "-m", "swnn_xp", "predict", folder / "model", pipe, "-o", out]
+    with subprocess.Popen(program, stderr=subprocess.PIPE) as running, pipe.open("wb"):
+        running.send_signal(stop)
+        assert running.wait(60) == 128 + stop
+        assert running.stderr.read() == b"swnn: stopped\n"
+    assert not list(folder.glob(f"stopped{stop}*"))
+
+
+def test_unreadable_and_missing_things_are_one_line(folder, capsys):
+    train = str(folder / "train.txt")
+    for args, message in [
+        (["predict", str(folder / "model"), str(folder)], "Is a directory"),
+        (["predict", str(folder / "model"), "nowhere.jsonl"], "nowhere.jsonl: No such file"),
+        (["fit", train, "-o", "/dev/null"], "/dev/null: is not a folder"),
+        (["fit", train, "-o", str(folder / "train.txt")], "train.txt: is not a folder"),
+        (["predict", str(folder / "model"), train, "-o", str(folder)], "Is a directory"),
+        (["predict", str(folder / "model"), train, "-o", "x.json"], ".json is no known format"),
+        (["predict", str(folder / "model"), train, "--min-probability", "2"], "from 0 to 1"),
+        (["predict", str(folder / "model"), train, "-o", "/nowhere/x.tsv"], "/nowhere/x.tsv: No "),
+        (["predict", str(folder / "model"), train, "--row-map", "nowhere"], "nowhere: No such"),
+    ]:
+        assert main(args) == 2, args
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert message in err
+        assert err.count("\n") == 1
