@@ -19,7 +19,10 @@ from swnn_xp.io.atomic import open_atomic
 from swnn_xp.io.streams import STDIN
 from swnn_xp.loading import AnyModel
 
-DATA_HELP = "data file in the Extreme Classification Repository's text format (plain, .gz or .xz); - for stdin"
+DATA_HELP = (
+    "data file in the Extreme Classification Repository's text format (plain, .gz or .xz), "
+    "- for stdin"
+)
 
 
 def input_path(text: str) -> Path:
