@@ -188,3 +188,12 @@ def test_unreadable_and_missing_things_are_one_line(folder, capsys):
         assert out == ""
         assert message in err
         assert err.count("\n") == 1
+
+
+def test_a_file_on_standard_input(folder):
+    program = [sys.executable, "-m", "swnn_xp", "predict", folder / "model"]
+    expected = subprocess.run([*program, folder / "train.txt"], capture_output=True, check=True)
+    with (folder / "train.txt").open("rb") as file:
+        found = subprocess.run([*program, "-"], stdin=file, capture_output=True, check=True)
+    assert found.stdout == expected.stdout
+    assert found.stdout.count(b"\n") > 4
