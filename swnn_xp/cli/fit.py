@@ -52,12 +52,19 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     add_name_maps(parser, "TRAIN", "row")
     add_machine(parser)
     add_strict(parser)
+    parser.add_argument(
+        "--cluster",
+        metavar="WHERE",
+        help="learn on Dask: 'local' (one process per core), 'local:N', or an address",
+    )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
     kind, params = learning_of(args)
+    if args.cluster is not None and kind is None:
+        raise ValueError("--cluster needs --learn weights or --learn ranking")
     machine = {"backend": args.backend, "n_jobs": args.jobs}
     weights = _learned_weights(params, args.jobs) if kind == "weights" else None
     clf = _estimator(kind, params | machine)
@@ -66,10 +73,11 @@ def run(args: argparse.Namespace) -> None:
         data = _texts(args) if args.text else _rows(args)
     X, Y, names = data.X, data.Y, data.names
     if weights is not None:
-        with _timed(times, "learned"):
+        with _timed(times, "learned"), _helped(args):
             names["feature_weights"] = weights.fit(X, Y).feature_weights_
     note("training ..." if kind == "ranking" else "indexing ...")
-    with _timed(times, "trained" if kind == "ranking" else "indexed"):
+    ranking = kind == "ranking"
+    with _timed(times, "trained" if ranking else "indexed"), _helped(args, when=ranking):
         clf.fit(X, Y, **names)
         if data.label_uris is not None:
             clf.set_label_uris(data.label_uris)
@@ -81,6 +89,15 @@ def run(args: argparse.Namespace) -> None:
         f"{size / 1e6:,.1f} MB"
     )
     print(", ".join(f"{what} {seconds:.1f} s" for what, seconds in times.items()))
+
+
+def _helped(args: argparse.Namespace, when: bool = True) -> contextlib.AbstractContextManager[Any]:
+    """Let the cluster that the arguments name, if any, help with learning."""
+    if args.cluster is None or not when:
+        return contextlib.nullcontext()
+    from swnn_xp.distributed import train_on_cluster
+
+    return train_on_cluster(args.cluster, backend=args.backend)
 
 
 class _Training(NamedTuple):

@@ -19,6 +19,7 @@ from swnn_xp.distributed.predict_files import (
 )
 from swnn_xp.distributed.sharded import ShardedClassifier
 from swnn_xp.distributed.shards import ShardError
+from swnn_xp.distributed.training import fit_on_cluster, train_on_cluster
 
 __all__ = [
     "OutputOptions",
@@ -26,5 +27,7 @@ __all__ = [
     "ShardError",
     "ShardedClassifier",
     "connect",
+    "fit_on_cluster",
     "predict_on_cluster",
+    "train_on_cluster",
 ]

@@ -30,6 +30,7 @@ from swnn_xp.distributed.tasks import (
 from swnn_xp.loading import AnyModel
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.canonical import canonical_rows, label_rows, to_csr
+from swnn_xp.rows.records import QuantisedRows
 from swnn_xp.search.top_rows import merge, padded
 
 BLOCK = 1024
@@ -256,8 +257,16 @@ class ShardedClassifier:
         return min(n_neighbors, self.n_samples_fit_)
 
     def _found(self, block: Future, n_neighbors: int) -> Future:
+        """Search all shards with the classifier's own beta."""
+        return self._merged(block, n_neighbors, self._clf._settings().beta)
+
+    def find_rows(self, queries: QuantisedRows, n_neighbors: int, beta: float) -> Future:
+        """Find the rows most similar to queries that are quantised already: future `Neighbours`."""
+        return self._merged(self._sent(queries), n_neighbors, beta)
+
+    def _merged(self, block: Future, n_neighbors: int, beta: float) -> Future:
         """Search all shards and merge their neighbours pairwise."""
-        wanted = n_neighbors, self._clf._settings().beta
+        wanted = n_neighbors, beta
         level = [self._submit(search_shard, shard, block, *wanted) for shard in self._shards]
         while len(level) > 1:
             pairs = zip(level[::2], level[1::2], strict=False)

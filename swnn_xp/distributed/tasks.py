@@ -9,7 +9,7 @@ import numpy as np
 
 from swnn_xp.distributed.shards import Shard
 from swnn_xp.results import Neighbours, Ranking
-from swnn_xp.rows.records import LabelRows
+from swnn_xp.rows.records import LabelRows, QuantisedRows
 from swnn_xp.rows.slicing import stack_rows, take_rows
 from swnn_xp.search.top_rows import shifted
 from swnn_xp.vote.blocks import rank_in_blocks
@@ -23,10 +23,13 @@ class KnownLabels(NamedTuple):
 
 
 def search_shard(shard: Shard, X: Any, n_neighbors: int, beta: float) -> Neighbours:
-    """Find a shard's best rows for each query."""
+    """Find a shard's best rows for each query: of a matrix, or of quantised rows."""
     model, options = shard.clf._current_model(), shard.clf._options()
-    found = model.with_ids(model.search(model.queries(X), n_neighbors, beta, options))
-    return shifted(Neighbours(*model.placement.as_input_kind(X, *found)), shard.first)
+    quantised = isinstance(X, QuantisedRows)
+    queries = model.placement.rows(X) if quantised else model.queries(X)
+    found = model.with_ids(model.search(queries, n_neighbors, beta, options))
+    kind = X.quantised if quantised else X
+    return shifted(Neighbours(*model.placement.as_input_kind(kind, *found)), shard.first)
 
 
 def labels_of_winners(shard: Shard, found: Neighbours) -> KnownLabels:

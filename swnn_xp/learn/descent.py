@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from swnn_kernels.dtypes import frozen
 from swnn_kernels.learn import descent as kernels
 from swnn_kernels.learn.pairs import Block, count_pairs, place_pairs
 from swnn_xp.learn.candidates import Candidates
+from swnn_xp.learn.elsewhere import Helpers, LabelTask, TrainedTask, helpers
 from swnn_xp.rows.fixed_point import QUANTISED_SCALE
 from swnn_xp.rows.records import LabelRows, QuantisedRows
 from swnn_xp.rows.slicing import pointers_of_sizes
@@ -20,6 +21,7 @@ from swnn_xp.rows.slicing import pointers_of_sizes
 _ROOM = 1 << 20  # weights that a thread collects before they are copied
 _CHUNK = 250_000  # pairs that a thread takes at a time
 Done = Callable[[int, int], None]
+_Chunk = tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]
 
 
 class LabelModels(NamedTuple):
@@ -96,7 +98,7 @@ def train_labels(
     n_jobs: int = 1,
     done: Done | None = None,
 ) -> LabelModels:
-    """Train all labels, on several threads; the result does not depend on their number.
+    """Train all labels, on several threads or elsewhere; the result does not depend on it.
 
     Parameters
     ----------
@@ -125,7 +127,11 @@ def train_labels(
     parts = [(np.empty(0, np.int32), np.empty(0, np.float32))]
     pool = ThreadPoolExecutor(n_jobs)
     try:
-        trained = pool.map(lambda c: _train_chunk(prepared, pairs, problem, c, shared), chunks)
+        trained: Iterator[_Chunk]
+        if (others := helpers()) is not None:
+            trained = _train_elsewhere(others, prepared, pairs, problem, chunks, shared)
+        else:
+            trained = pool.map(lambda c: _train_chunk(prepared, pairs, problem, c, shared), chunks)
         for (_, last), (features, weights, part_squares) in zip(chunks, trained, strict=True):
             parts.append((features, weights))
             squares += part_squares
@@ -167,7 +173,7 @@ def _train_chunk(
     problem: kernels.Problem,
     chunk: tuple[int, int],
     shared: tuple[int, NDArray[np.int64], NDArray[np.float64]],
-) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
+) -> _Chunk:
     """Train a run of labels; sizes and biases go to the shared arrays, the rest is returned."""
     n_features, sizes, biases = shared
     most = int(np.diff(pairs.indptr[chunk[0] : chunk[1] + 1]).max(initial=0))
@@ -186,3 +192,46 @@ def _train_chunk(
         parts.append((models.features[:kept].copy(), models.weights[:kept].copy()))
     features, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     return features, weights, buffers.squares
+
+
+def _train_elsewhere(
+    others: Helpers,
+    rows: kernels.Rows,
+    pairs: kernels.Pairs,
+    problem: kernels.Problem,
+    chunks: list[tuple[int, int]],
+    shared: tuple[int, NDArray[np.int64], NDArray[np.float64]],
+) -> Iterator[_Chunk]:
+    """Let others train the chunks; as `_train_chunk`, one after the other."""
+    n_features, sizes, biases = shared
+    tasks = (_label_task(pairs, problem, chunk, n_features) for chunk in chunks)
+    for (first, last), done in zip(chunks, others.train(rows, tasks), strict=True):
+        sizes[first:last], biases[first:last] = done.sizes, done.biases
+        yield done.features, done.weights, done.squares
+
+
+def _label_task(
+    pairs: kernels.Pairs, problem: kernels.Problem, chunk: tuple[int, int], n_features: int
+) -> LabelTask:
+    first, last = chunk
+    indptr = pairs.indptr[first : last + 1]
+    own = slice(int(indptr[0]), int(indptr[-1]))
+    part = kernels.Pairs(indptr - indptr[0], *(array[own] for array in pairs[1:]))
+    costs = problem._replace(costs=problem.costs[first:last])
+    return LabelTask(first, problem.costs.size, n_features, part, costs)
+
+
+def train_task(rows: kernels.Rows, task: LabelTask) -> TrainedTask:
+    """Train a run of labels from what was sent; a label's random numbers depend on its id."""
+    first, last = task.first, task.first + task.problem.costs.size
+    indptr, costs = np.zeros(task.n_labels + 1, np.int64), np.zeros(task.n_labels)
+    indptr[first : last + 1], costs[first:last] = task.pairs.indptr, task.problem.costs
+    sizes, biases = np.zeros(task.n_labels, np.int64), np.zeros(task.n_labels)
+    features, weights, squares = _train_chunk(
+        kernels.Rows(*map(frozen, rows)),
+        kernels.Pairs(indptr, *map(np.array, task.pairs[1:])),  # writable, as where they were made
+        task.problem._replace(costs=costs),
+        (first, last),
+        (task.n_features, sizes, biases),
+    )
+    return TrainedTask(features, weights, squares, sizes[first:last], biases[first:last])

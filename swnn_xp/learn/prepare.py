@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from swnn_xp.backends import Index, Options, Placement
+from swnn_xp.learn.elsewhere import helpers
 from swnn_xp.learn.host_search import Search, host_search
 from swnn_xp.learn.indexing import host_indexer
 from swnn_xp.learn.settings import TrainingSettings
@@ -57,10 +58,11 @@ def prepare(
         weights, recall = learn_feature_weights(rows, labels, settings, index, tell)
     plain, scaled = quantise_rows(rows), quantise_rows(rows, weights)
     model = new_model(index_class, placement, placement.rows(scaled), labels, names or {})
+    others = helpers()
     return Prepared(
         Training(plain, scaled, labels),
         replace(model, feature_weights=weights),
-        host_search(model.segments[0], placement, options),
+        others.index(scaled) if others else host_search(model.segments[0], placement, options),
         settings.with_sizes(recall),
         recall,
     )

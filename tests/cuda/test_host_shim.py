@@ -52,13 +52,14 @@ def a_ranker(seed, d, n_labels, S, alpha, beta):
     has = rng.random((n_labels - 2, d)) < 0.5
     weights = rng.integers(-(2**15), 2**15, has.sum())
     weights[rng.random(weights.size) < 0.3] = 2**15 - 1
+    modelled = (rng.random(n_labels - 2) < 0.7).astype(int)
     n_bins = len(learn.oracle.KNOTS)
     arrays = {
         "indptr": np.concatenate([[0], np.cumsum(has.sum(axis=1))]),
         "features": np.nonzero(has)[1],
         "weights": weights,
-        "biases": rng.integers(-(2**40), 2**40, n_labels - 2),
-        "modelled": (rng.random(n_labels - 2) < 0.7).astype(int),
+        "biases": rng.integers(-(2**40), 2**40, n_labels - 2) * modelled,
+        "modelled": modelled,
         "tables": rng.integers(-3, 3, 2 * len(cuts) * n_bins) * 2**36,
         "g": None,
     }

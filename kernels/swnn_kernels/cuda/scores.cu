@@ -1,7 +1,7 @@
 // Scores of candidates, in steps of 2^-38, and the best of them: larger score first, then smaller
-// label. A score is one table entry for each cut, by the label's share of the votes, plus, where the
-// label has a model, the product of its weights and the query, and a bias. All are integers, so the
-// order of the atomics does not matter.
+// label. A score is one table entry for each cut, by the label's share of the votes, plus its bias
+// (0 where training left it alone) and, where it has a model, the product of its weights and the
+// query. All are integers, so the order of the atomics does not matter.
 
 #include "choose.cuh"
 
@@ -71,7 +71,10 @@ extern "C" __global__ void score_candidates(
             for (long long at = model_starts[label] + lane; at < model_starts[label + 1]; at += width) {
                 product += (long long)model_weights[at] * scattered[model_features[at]];
             }
-            sum += ((unsigned long long)product << shift) + (lane ? 0 : (unsigned long long)biases[label]);
+            sum += (unsigned long long)product << shift;
+        }
+        if (lane == 0 && label < n_modelled) {
+            sum += (unsigned long long)biases[label];
         }
         atomicAdd(scores + i, sum);
     }

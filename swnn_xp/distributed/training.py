@@ -1,0 +1,139 @@
+"""Training on a cluster: searches go to shards of the rows, and labels are trained by workers.
+
+The model is that of a single machine, to the last byte: neighbours of shards are merged exactly,
+and a label's model depends on nothing but its own rows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+from distributed import Client, Future
+
+from swnn_kernels.learn.descent import Rows
+from swnn_xp.distributed.cluster import connect
+from swnn_xp.distributed.file_slices import even_bounds
+from swnn_xp.distributed.sharded import BLOCK, ShardedClassifier
+from swnn_xp.distributed.shards import RowsRecipe
+from swnn_xp.distributed.tasks import same
+from swnn_xp.learn.descent import train_task
+from swnn_xp.learn.elsewhere import Helpers, LabelTask, TrainedTask, helped_by
+from swnn_xp.learn.host_search import Search
+from swnn_xp.learned_weights import LearnedWeights
+from swnn_xp.ranker import SWNNRanker
+from swnn_xp.results import Neighbours
+from swnn_xp.rows.records import LabelRows, QuantisedRows
+from swnn_xp.rows.slicing import slice_rows
+
+Estimator = TypeVar("Estimator", SWNNRanker, LearnedWeights)
+_AHEAD = 2  # runs of labels in flight for each thread of the cluster
+
+
+def fit_on_cluster(
+    estimator: Estimator, X: Any, Y: Any, *, cluster: str | Client = "local", **names: Any
+) -> Estimator:
+    """Train a `SWNNRanker` or `LearnedWeights` on a cluster.
+
+    Parameters
+    ----------
+    estimator : SWNNRanker or LearnedWeights
+        Its ``backend``, if it has one, is also that of the workers.
+    X, Y : matrices
+        As for its ``fit``.
+    cluster : str or Client
+        As for `connect`.
+    **names
+        Further arguments of its ``fit``.
+
+    Returns
+    -------
+    estimator
+        Fitted in this process: the same model, to the last byte, as its ``fit`` makes here.
+
+    Examples
+    --------
+    >>> from swnn_xp import SWNNRanker
+    >>> from swnn_xp.distributed import fit_on_cluster
+    >>> X, Y = [[1, 1, 0], [0, 1, 1], [1, 0, 0]] * 5, [[1, 0], [0, 1], [1, 0]] * 5
+    >>> clf = fit_on_cluster(SWNNRanker(n_neighbors=3), X, Y, cluster="local:1")
+    >>> clf.predict_topk([[1, 1, 0]], k=1).labels.tolist()
+    [[0]]
+    """
+    backend = getattr(estimator, "backend", "auto")
+    with train_on_cluster(cluster, backend=backend, memory_budget=estimator.memory_budget):
+        return estimator.fit(X, Y, **names)
+
+
+@contextlib.contextmanager
+def train_on_cluster(cluster: str | Client = "local", **params: Any) -> Iterator[Client]:
+    """Let a cluster help with all training inside a ``with`` block.
+
+    Parameters
+    ----------
+    cluster : str or Client
+        As for `connect`.
+    **params
+        Parameters of how the workers search: ``backend``, ``memory_budget``, ``n_jobs``.
+    """
+    with connect(cluster) as client:
+
+        def index(rows: QuantisedRows) -> Search:
+            return _shard_search(client, rows, params)
+
+        def train(rows: Rows, tasks: Iterable[LabelTask]) -> Iterator[TrainedTask]:
+            return _trained(client, rows, tasks)
+
+        with helped_by(Helpers(index, train)):
+            yield client
+
+
+def _shard_search(client: Client, rows: QuantisedRows, params: dict[str, Any]) -> Search:
+    """Spread rows over the workers; a search sends its queries there in blocks."""
+    n_workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+    no_labels = np.zeros(0, np.int32)
+    recipes = [
+        RowsRecipe(
+            slice_rows(rows, start, stop),
+            LabelRows(np.zeros(stop - start + 1, np.int64), no_labels, 0),
+            None,
+            start,
+        )
+        for start, stop in pairwise(even_bounds(rows.n_rows, n_workers))
+    ]
+    shards = ShardedClassifier(client, recipes, rows.n_features, 0, **params)
+
+    def search(queries: QuantisedRows, n_neighbors: int, beta: float) -> Neighbours:
+        wanted = max(1, min(n_neighbors, rows.n_rows))
+        starts = range(0, max(1, queries.n_rows), BLOCK)
+        blocks = [slice_rows(queries, s, min(s + BLOCK, queries.n_rows)) for s in starts]
+        found = client.gather([shards.find_rows(block, wanted, beta) for block in blocks])
+        ids, sims = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        return Neighbours(ids, sims)
+
+    return search
+
+
+def _trained(client: Client, rows: Rows, tasks: Iterable[LabelTask]) -> Iterator[TrainedTask]:
+    """Train runs of labels on workers, a few ahead of the one that is due."""
+    placed = _submit(client, same, rows)  # once; workers pass it on to each other
+    most = _AHEAD * max(1, sum(client.nthreads().values()))
+    running: deque[Future] = deque()
+    for task in tasks:
+        running.append(_submit(client, train_task, placed, task))
+        if len(running) >= most:
+            yield running.popleft().result()
+    while running:
+        yield running.popleft().result()
+
+
+def _submit(client: Client, task: Any, *args: Any) -> Future:
+    with warnings.catch_warnings():
+        # Rows are sent as part of the task on purpose: they must survive the workers.
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        return client.submit(task, *args, pure=False)
