@@ -17,6 +17,7 @@ BACKEND_NAMES = list(BACKENDS)
 LARGE_BATCH = 256
 N_AGREEMENT = 64  # queries whose exact neighbours are kept
 N_NEIGHBORS = 25
+RANKED = "ranked"  # folder of a trained ranker
 
 
 class Suite:
@@ -44,6 +45,16 @@ class Suite:
         np.save("reference_sims.npy", sims)
         data.write_text("rows.txt", X[:2000], Y[:2000])
         fit(BACKEND_NAMES[0]).save("model")
+        save_ranker(X[train], Y[train])
+
+
+def save_ranker(X, Y):
+    """Train a ranker once for all suites; revisions that have none do without."""
+    try:
+        from swnn_xp import SWNNRanker
+    except ImportError:
+        return
+    SWNNRanker(n_jobs=1).fit(X, Y).save(RANKED)
 
 
 @functools.cache

@@ -62,6 +62,9 @@ def test_backends_are_a_parameter_from_the_table():
         ("answering", "Latency"),
         ("quality", "Agreement"),
         ("voting", "Voting"),
+        ("ranking", "RankedLatency"),
+        ("ranking", "RankedThroughput"),
+        ("ranking", "Neighbours"),
     ):
         item = getattr(load(suite), name)
         assert item.param_names[0] == "backend"

@@ -1,0 +1,138 @@
+"""Learned ranking: the stages of training, and ranked labels, one row at a time and many."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+from . import data
+from .common import BACKEND_NAMES, LARGE_BATCH, RANKED, Suite, clock, queries, require, wait
+
+ONE_BY_ONE = 32
+N_TRAIN = 4000
+SEED_SETTINGS = {"n_neighbors": 75, "n_candidates": 50, "C": 0.3, "vote_weight": 0.6, "missed": 0.0}
+
+
+@functools.cache
+def ranked(backend):
+    """The ranker that `setup_cache` has trained, on a backend; revisions without one: n/a."""
+    require(backend)
+    if not Path(RANKED).exists():
+        raise NotImplementedError("this revision has no ranker")
+    from swnn_xp import load
+
+    return load(RANKED, backend=backend)
+
+
+class RankedLatency(Suite):
+    """One query after the other: divide by the number of rows for the time of one."""
+
+    params = (BACKEND_NAMES,)
+    param_names = ("backend",)
+
+    def setup(self, backend):
+        require(backend, ONE_BY_ONE)
+        if hasattr(self, "clf"):
+            return
+        self.timer = clock(backend)
+        self.clf = ranked(backend)
+        rows = queries(ONE_BY_ONE)
+        self.rows = [rows[[i]] for i in range(ONE_BY_ONE)]
+        self.time_rank_32_rows_one_by_one(backend)
+
+    def time_rank_32_rows_one_by_one(self, backend):
+        for row in self.rows:
+            self.clf.predict_topk(row)
+        wait(backend)
+
+
+class RankedThroughput(Suite):
+    """Labels of 256 rows in one call, and the part of it that follows the search."""
+
+    params = (BACKEND_NAMES,)
+    param_names = ("backend",)
+
+    def setup(self, backend):
+        require(backend, LARGE_BATCH)
+        if hasattr(self, "found"):
+            return
+        from swnn_xp.learn.ranking import rank_found
+
+        self.timer, self.rank_found = clock(backend), rank_found
+        self.clf, self.rows = ranked(backend), queries(LARGE_BATCH)
+        self.model, self.options = self.clf._current_model(), self.clf._options()
+        self.queries = self.model.queries(self.rows, weighted=False)
+        cuts, beta = self.model.learned.selection.cuts, self.model.learned.beta
+        scaled = self.model.queries(self.rows)
+        self.found = self.model.search(scaled, cuts[-1], beta, self.options)
+        self.time_rank_256_rows(backend)
+
+    def time_rank_256_rows(self, backend):
+        self.clf.predict_topk(self.rows)
+        wait(backend)
+
+    def time_rank_candidates_of_256_rows(self, backend):
+        self.rank_found(self.model, self.queries, self.found, 5, self.options)
+        wait(backend)
+
+
+class Neighbours(Suite):
+    """The first stage of training: leave-one-out neighbours of 256 rows, by backend."""
+
+    params = (BACKEND_NAMES,)
+    param_names = ("backend",)
+
+    def setup(self, backend):
+        require(backend, LARGE_BATCH)
+        if hasattr(self, "search"):
+            return
+        from swnn_xp.learn.host_search import host_search
+        from swnn_xp.rows.slicing import slice_rows
+
+        self.timer, model = clock(backend), ranked(backend)._current_model()
+        index, options = model.segments[0], ranked(backend)._options()
+        self.search = host_search(index, model.placement, options)
+        self.rows = slice_rows(model.rows(), 0, min(LARGE_BATCH, index.n_rows))
+        self.time_neighbours_of_256_rows(backend)
+
+    def time_neighbours_of_256_rows(self, backend):
+        self.search(self.rows, 76, 1.0)
+
+
+class Stages(Suite):
+    """The stages that run on the CPU whatever the backend: 4,000 rows, 75 neighbours, K = 50."""
+
+    def setup(self):
+        if hasattr(self, "judged"):
+            return
+        ranked("numba")
+        from swnn_xp.learn import train
+        from swnn_xp.learn.settings import TrainingSettings
+        from swnn_xp.rows.canonical import label_rows
+        from swnn_xp.rows.slicing import slice_rows
+
+        self.train, self.settings = train, TrainingSettings(**SEED_SETTINGS, calibrate=False)
+        X, Y = data.load("X_train"), data.load("Y_train")
+        model, n_rows = ranked("numba")._current_model(), min(N_TRAIN, X.shape[0])
+        rows, labels = slice_rows(model.rows(), 0, n_rows), label_rows(Y[:n_rows])
+        self.training = train.Training(rows, rows, labels)
+        index = type(model.segments[0]).build(rows, model.placement)
+        self.found = [index.search(rows, min(76, n_rows), 1.0)]
+        self.blocks = train.to_candidates(self.training, self.found, self.settings)
+        self.judged = self.judge()
+
+    def judge(self):
+        return self.train.judge(self.training, self.blocks, self.settings, _quiet)
+
+    def time_candidates(self):
+        self.train.to_candidates(self.training, self.found, self.settings)
+
+    def time_vote_score(self):
+        self.judge()
+
+    def time_label_models(self):
+        self.train.train_judged(self.training, self.judged, self.settings, _quiet, keep=True)
+
+
+def _quiet(stage, done, total):
+    pass
