@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from swnn_xp import datasets
 from swnn_xp.text import TextVectorizer
 
-TEXTS, LENGTH, TURNS = 100, 1000, 30
+TEXTS, LENGTH, TURNS = 100, 1000, 100
 SETTINGS = {
     "words": {},
     "words, stop words": {"stop_words": "english"},
