@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from swnn_xp.cli._common import (
     input_path,
     new_parser,
     open_model,
+    output,
     read_data,
 )
 from swnn_xp.cli._features import add_feature_checks, check_features
@@ -51,6 +53,12 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     add_feature_checks(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.add_argument(
+        "--html",
+        type=Path,
+        metavar="PAGE",
+        help="write a page too: how often predictions of each probability are right",
+    )
     add_strict(parser)
     parser.set_defaults(run=run)
 
@@ -66,6 +74,17 @@ def run(args: argparse.Namespace) -> None:
         )
     measured = measure(clf, X, Y, *args.propensity)
     print(json.dumps(measured._asdict()) if args.json else format_measured(measured))
+    if args.html is not None:
+        _write_page(args.html, measured, args.file.resolve())
+
+
+def _write_page(path: Path, measured: Measured, file: Path) -> None:
+    from swnn_xp.pages import evaluation_page
+
+    found = metrics.Reliability(*(np.asarray(part) for part in measured.reliability.values()))
+    title = f"{file.parent.name}/{file.name}"  # many files are called test.txt
+    with output(path) as out:
+        out.write(evaluation_page(format_measured(measured), found, title))
 
 
 class Measured(NamedTuple):
@@ -77,6 +96,10 @@ class Measured(NamedTuple):
     backend: str
     quality: dict[str, dict[str, float]]
     """For each measure, its values at some k, from 0 to 1."""
+    calibration_error: float
+    """Expected calibration error of the best labels, from 0 to 1."""
+    reliability: dict[str, list[float]]
+    """Bins of these labels; see `metrics.Reliability`."""
     rows_per_second: float | None
     """None, as latency, if the fast search is still being compiled."""
     latency: dict[str, float] | None
@@ -94,14 +117,17 @@ def measure(clf: AnyModel, X: Any, Y: Any, A: float = 0.55, B: float = 1.5) -> M
         clf.predict_topk(X[:1], k=1)  # the first answer loads or compiles kernels
     is_fast = is_at_full_speed(clf)
     started = time.perf_counter()
-    labels = ranked_labels(clf, X, max(_KS))
+    labels, likely = ranked_labels(clf, X, max(_KS))
     seconds = time.perf_counter() - started
+    reliable = metrics.reliability(Y, labels, likely)
     return Measured(
         rows=X.shape[0],
         kind=kind_of(clf),
         parameters=_parameters(clf),
         backend=clf.backend_,
         quality=_quality(clf, Y, labels, A, B),
+        calibration_error=reliable.error,
+        reliability={name: part.tolist() for name, part in reliable._asdict().items()},
         rows_per_second=(X.shape[0] / seconds if seconds else 0.0) if is_fast else None,
         latency=_latency(clf, X) if is_fast else None,
     )
@@ -119,6 +145,7 @@ def format_measured(measured: Measured) -> str:
     ]
     for name, values in measured.quality.items():
         lines.append(f"{name:<9}" + "".join(f"{100 * value:>8.2f}" for value in values.values()))
+    lines.append(f"{'ECE':<9}{'':>16}{100 * measured.calibration_error:>8.2f}")
     if measured.rows_per_second is None:
         return "\n".join([*lines, _NO_SPEED])
     lines.append(f"batch    {measured.rows_per_second:,.0f} rows/s")
@@ -146,12 +173,14 @@ def _parameters(clf: AnyModel) -> dict[str, float]:
     return found
 
 
-def ranked_labels(clf: AnyModel, X: Any, k: int) -> Any:
-    """Rank labels in blocks, with progress."""
-    parts = [np.empty((0, k), np.int64)]
+def ranked_labels(clf: AnyModel, X: Any, k: int) -> tuple[Any, Any]:
+    """Rank labels in blocks, with progress: labels, and the probability of each."""
+    labels, likely = [np.empty((0, k), np.int64)], [np.empty((0, k))]
     for start, stop in in_blocks(X.shape[0], _BLOCK, "rows"):
-        parts.append(clf.predict_topk(X[start:stop], k=k).labels)
-    return np.concatenate(parts)
+        best = clf.topk_probabilities(X[start:stop], k=k)
+        labels.append(best.labels)
+        likely.append(best.probabilities)
+    return np.concatenate(labels), np.concatenate(likely)
 
 
 def _quality(clf: AnyModel, Y: Any, labels: Any, A: float, B: float) -> dict[str, dict[str, float]]:

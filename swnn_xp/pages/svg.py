@@ -1,4 +1,4 @@
-"""Small plots as SVG text: rank against frequency, and histograms of counts."""
+"""Small plots as SVG text: rank against frequency, histograms of counts, reliability."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from swnn_xp.metrics import Reliability
 
 WIDTH, HEIGHT = 480, 300
 LEFT, TOP, RIGHT, BOTTOM = 54, 14, 22, 44
@@ -74,6 +76,40 @@ def histogram(counts: NDArray[Any], noun: str) -> str:
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{noun}s per row">'
         f"{''.join(parts)}{_titles(f'{noun}s in a row', 'rows')}</svg>"
+    )
+
+
+def reliability_plot(found: Reliability) -> str:
+    """Share of right predictions against their probability; the larger a dot, the more of them.
+
+    Examples
+    --------
+    >>> from swnn_xp.metrics import reliability
+    >>> "said 90.0%, right 100.0%" in reliability_plot(reliability([[1]], [[0]], [[0.9]]))
+    True
+    """
+    ticks = [(i / 5, f"{20 * i}%") for i in range(6)]
+    parts = [_vertical(LEFT + share * _INNER_WIDTH, text) for share, text in ticks]
+    parts += [_horizontal(_at_height(share), text) for share, text in ticks]
+    parts.append(
+        f'<line class="grid" stroke-dasharray="5 4" x1="{LEFT}" y1="{TOP + _INNER_HEIGHT}" '
+        f'x2="{WIDTH - RIGHT}" y2="{TOP}"/>'
+    )
+    some = [i for i in range(found.n.size) if found.n[i]]
+    at = [(LEFT + found.said[i] * _INNER_WIDTH, _at_height(found.right[i])) for i in some]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
+    parts.append(f'<polyline class="curve" points="{line}"/>')
+    largest = max([*found.n.tolist(), 1])
+    for i, (x, y) in zip(some, at, strict=True):
+        radius = 3 + 7 * math.sqrt(found.n[i] / largest)
+        said, right = 100 * found.said[i], 100 * found.right[i]
+        parts.append(
+            f'<circle class="bar" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"><title>said '
+            f"{said:.1f}%, right {right:.1f}%: {int(found.n[i]):,} predictions</title></circle>"
+        )
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="right against probability">'
+        f"{''.join(parts)}{_titles('probability', 'right')}</svg>"
     )
 
 

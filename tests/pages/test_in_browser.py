@@ -2,10 +2,12 @@
 
 import re
 
+import numpy as np
 import pytest
 from pages.browser import browse, needs_browser, with_script
 
-from swnn_xp.pages import reproduction_page, tuning_page
+from swnn_xp.metrics import reliability
+from swnn_xp.pages import evaluation_page, reproduction_page, tuning_page
 from swnn_xp.reproduce import Line, Reproduction
 from swnn_xp.tuning import Setting, Trial, TuningResult
 
@@ -99,3 +101,13 @@ def test_the_other_pages(tmp_path):
     assert console == []
     assert "SYNTHETIC twin</span>" in dom
     assert "made &lt;up&gt;" in dom
+
+
+def test_reliability(tmp_path):
+    found = reliability([[1, 0]] * 4, [[0, 1]] * 4, [[0.9, 0.3], [0.7, 0.3], [0.7, 0.1], [0.6, 0]])
+    dom, console = browse(tmp_path, evaluation_page("P & max P", found, "<test>.txt"))
+    assert console == []
+    assert "<h1>&lt;test&gt;.txt</h1>" in dom
+    assert "P &amp; max P" in dom
+    assert dom.count("<circle") == np.count_nonzero(found.n) == 6
+    assert "said 70.0%, right 100.0%: 2 predictions" in dom
