@@ -30,6 +30,8 @@ from swnn_xp.model.model import Model
 from swnn_xp.model.names import known_names, label_id, more_label_uris, more_row_names
 from swnn_xp.model.targets import encode_labels, encode_more
 from swnn_xp.results import Neighbours
+from swnn_xp.rows.canonical import canonical_rows, exact_values
+from swnn_xp.rows.input_kind import host_matrix
 from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows
 from swnn_xp.store import StoreError
 from swnn_xp.text.texts import fit_vectorizer, term_names
@@ -161,7 +163,11 @@ class NeighbourEstimator(PredictingEstimator):
             label_uris=more_label_uris(old.get("label_uris"), label_names, width),
             row_names=more_row_names(old.get("row_names"), model.next_id, added, rows.n_rows),
         )
-        self._set_model(replace(append(model, rows, labels, names), targets=targets))
+        values = (
+            None if model.values is None else exact_values(canonical_rows(host_matrix(X)).values)
+        )
+        appended = append(model, rows, labels, names, values)
+        self._set_model(replace(appended, targets=targets))
         return self
 
     def remove(self, ids: Any) -> Self:

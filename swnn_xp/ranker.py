@@ -17,14 +17,15 @@ from swnn_xp._checks import (
     plain,
 )
 from swnn_xp._feature_space import column_names
-from swnn_xp._neighbour_estimator import NeighbourEstimator, all_names, check_training_rows
+from swnn_xp._neighbour_estimator import all_names, check_training_rows
 from swnn_xp._progress import StageProgress
+from swnn_xp._relearning import RelearningEstimator
 from swnn_xp.backends import Settings, resolve
 from swnn_xp.learn.calibration import Calibration
 from swnn_xp.learn.compression import prepare_again, train_part
 from swnn_xp.learn.explain import RankedExplanation, explain_ranking
 from swnn_xp.learn.files import learned_from, stored_learned
-from swnn_xp.learn.prepare import Machine, prepare
+from swnn_xp.learn.prepare import Machine
 from swnn_xp.learn.probability import by_label, ones, positive, probability, with_probabilities
 from swnn_xp.learn.ranking import rank_found
 from swnn_xp.learn.records import Learned
@@ -49,7 +50,7 @@ _LEARNED_PARAMS = (
 )  # fmt: skip
 
 
-class SWNNRanker(NeighbourEstimator):
+class SWNNRanker(RelearningEstimator):
     """Multi-label classifier that ranks the labels of Sparse Weighted Nearest Neighbours.
 
     The most similar training rows, compared by learned feature weights, vote for candidate labels.
@@ -104,13 +105,16 @@ class SWNNRanker(NeighbourEstimator):
         What "auto" has become.
     candidate_recall_ : float
         Share of the training rows' labels among their first 50 candidates.
+    staleness_ : Staleness
+        What has changed since labels were trained.
     n_features_in_, n_labels_, n_samples_fit_, label_counts_, backend_
         As for `SWNNClassifier`.
 
     Notes
     -----
-    `partial_fit` and `remove` change which rows vote at once; the label models stay as they are
-    until `fit`. A new label competes by its votes alone.
+    `partial_fit` and `remove` change which rows vote at once; label models stay as they are until
+    `relearn`. A new label competes by its votes from its first row. The model keeps the values of
+    its rows for that: 1 byte each if all are whole numbers up to 255, else 4 or 8.
 
     Examples
     --------
@@ -198,13 +202,8 @@ class SWNNRanker(NeighbourEstimator):
         features = term_names(text, feature_names) or column_names(X)
         names = all_names(rows, labels, features, found or label_names, row_names)
         machine = Machine(index_class, placement, self._options())
-        with StageProgress() as progress:
-            ready = prepare(
-                rows, labels, self._training_settings(), machine, progress.show,
-                weighted=self.feature_weights, names=names,
-            )  # fmt: skip
-            model = train_part(ready, machine, float(self.keep), progress.show)
-        self._set_trained(replace(model, vectorizer=text, targets=targets))
+        model = self._train(rows, labels, machine, names)
+        self._set_model(replace(model, vectorizer=text, targets=targets))
         return self
 
     def compress(self, keep: float) -> Self:
@@ -218,7 +217,7 @@ class SWNNRanker(NeighbourEstimator):
         with StageProgress() as progress:
             model = train_part(ready, machine, float(keep), progress.show)
         self.keep = keep
-        self._set_trained(model)
+        self._set_model(self._noted(model))
         return self
 
     def predict_topk(self, X: Any, k: int = 5) -> Ranking:
@@ -323,11 +322,6 @@ class SWNNRanker(NeighbourEstimator):
         labels, scores = self._ranked(model, X, wanted)
         csr = by_label(labels, scores, values, threshold, calibration)
         return model.placement.as_sparse_like(X, *csr, model.labels.n_labels)
-
-    def _set_trained(self, model: Model) -> None:
-        """Take over a model, and note the parameters it was trained with."""
-        learned = replace(model.learned, params=self._learned_params())
-        self._set_model(replace(model, learned=learned))
 
     def _learned(self) -> Learned:
         learned: Learned = self._fitted_model().learned

@@ -62,11 +62,34 @@ def leave_one_out(
     found: Neighbours, voters: Voters, first: int, selection: kernels.Selection
 ) -> Candidates:
     """Candidates of the rows ``first``, ``first + 1``, ... as if they were not among the voters."""
-    truth, own = voters.rows or Learners(voters.labels, voters.copies)
-    copies = voters.copies, own[first : first + found.ids.shape[0]]
-    labels, shares = kernels.find_candidates(voters.labels, selection, found, copies)
+    labels, own = voters.rows or Learners(voters.labels, voters.copies)
+    truth = labels.indptr, labels.indices, first
+    return _candidates(found, voters, own[first : first + found.ids.shape[0]], truth, selection)
+
+
+def candidates_of(
+    found: Neighbours,
+    voters: Voters,
+    rows: NDArray[np.int64],
+    truth: LabelRows,
+    selection: kernels.Selection,
+) -> Candidates:
+    """Candidates of any rows, given with their labels, as if they were not among the voters."""
+    own = frozen(truth.indptr), frozen(truth.indices), 0
+    return _candidates(found, voters, voters.copies[rows], own, selection)
+
+
+def _candidates(
+    found: Neighbours,
+    voters: Voters,
+    copies: NDArray[np.int64],
+    truth: tuple[NDArray[np.int64], NDArray[np.int32], int],
+    selection: kernels.Selection,
+) -> Candidates:
+    both = voters.copies, copies
+    labels, shares = kernels.find_candidates(voters.labels, selection, found, both)
     bins = np.empty(shares.shape, np.uint16)
     fill_bins(shares.reshape(-1), bins.reshape(-1))
     right = np.empty(labels.shape, np.uint8)
-    kernels.mark_right(labels, truth.indptr, truth.indices, first, right)
+    kernels.mark_right(labels, *truth, right)
     return Candidates(labels, bins, right)

@@ -9,11 +9,12 @@ from swnn_kernels.learn.scorer import Ranker
 from swnn_xp.learn.calibration_files import calibration_from, stored_calibration
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.settings import Rule
+from swnn_xp.learn.staleness import Trained
 from swnn_xp.model.files import Extra, SavedModel
 from swnn_xp.store import StoreError
 
 _ARRAYS = Ranker._fields[:-1]
-_LARGEST = 2**31
+_LARGEST, _LARGEST_ID = 2**31, 2**62
 
 
 def stored_learned(learned: Learned) -> Extra:
@@ -28,6 +29,9 @@ def stored_learned(learned: Learned) -> Extra:
         "recall": learned.recall,
         "rule": learned.rule._asdict(),
     }
+    if learned.trained is not None:
+        n_rows, next_id, arrays["label_rows"], arrays["label_next_ids"] = learned.trained
+        meta |= {"n_rows": n_rows, "next_id": next_id}
     if learned.calibration is not None:
         more = stored_calibration(learned.calibration)
         return Extra(arrays | dict(more.arrays), meta | dict(more.meta))
@@ -52,12 +56,26 @@ def learned_from(saved: SavedModel, n_features: int) -> Learned:
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise StoreError(saved.path, f"manifest.json lacks or garbles {error}") from error
     params = {name: value for name, value in saved.params.items() if name != "threshold"}
-    calibration = calibration_from(saved)
-    return Learned(ranker, selection, beta, n_features, recall, rule, calibration, params)
+    known = calibration_from(saved), _trained_from(saved)
+    return Learned(ranker, selection, beta, n_features, recall, rule, *known, params)
 
 
-def _count(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < _LARGEST:
+def _trained_from(saved: SavedModel) -> Trained | None:
+    """What the rows were at training; None in models of older versions."""
+    arrays, meta = saved.extra
+    if "label_rows" not in arrays:
+        return None
+    try:
+        counts = _count(meta["n_rows"]), _count(meta["next_id"], _LARGEST_ID)
+        trained = Trained(*counts, arrays["label_rows"], arrays["label_next_ids"])
+        trained.check()
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(saved.path, f"manifest.json lacks or garbles {error}") from error
+    return trained
+
+
+def _count(value: Any, limit: int = _LARGEST) -> int:
+    if type(value) is not int or not 0 <= value < limit:
         raise ValueError(f"{value!r} is not a count")
     return value
 

@@ -15,7 +15,7 @@ MOST_WEIGHT_BITS = SCORE_BITS - QUANTISED_BITS
 _LARGEST = 2**15 - 1
 
 
-def quantise_models(models: LabelModels, tables: NDArray[np.int64]) -> Ranker:
+def quantise_models(models: LabelModels, tables: NDArray[np.int64], least_shift: int = 0) -> Ranker:
     """Round weights to 16 bits with one power of two as scale; those that become 0 are dropped.
 
     Parameters
@@ -23,6 +23,8 @@ def quantise_models(models: LabelModels, tables: NDArray[np.int64]) -> Ranker:
     models : LabelModels
     tables : array of int64, (2, n_cuts, N_BINS)
         Vote score of labels without and with a model.
+    least_shift : int
+        Of the scale, where other models have one already.
 
     Examples
     --------
@@ -34,7 +36,7 @@ def quantise_models(models: LabelModels, tables: NDArray[np.int64]) -> Ranker:
     (1, [24576, -4096], True)
     """
     largest = float(np.abs(models.weights).max(initial=0.0))
-    bits = MOST_WEIGHT_BITS
+    bits = MOST_WEIGHT_BITS - least_shift
     while bits > 0 and largest * 2.0**bits > _LARGEST:
         bits -= 1
     rounded = np.rint(models.weights.astype(np.float64) * 2.0**bits)

@@ -15,6 +15,7 @@ from swnn_kernels.learn.candidates import Selection
 from swnn_kernels.learn.scorer import Ranker, Scorer
 from swnn_xp.learn.calibration import Calibration
 from swnn_xp.learn.settings import Rule
+from swnn_xp.learn.staleness import Trained
 from swnn_xp.rows.canonical import is_ascending
 from swnn_xp.rows.untrusted import check_pointers, check_range
 
@@ -48,6 +49,8 @@ class Learned:
     """C, weight of the vote and of missed positives, as used."""
     calibration: Calibration | None = None
     """Map from score to probability; None where there were too few rows, or it was not wanted."""
+    trained: Trained | None = None
+    """What the rows were at training; None in models of older versions."""
     params: Mapping[str, Any] = field(default_factory=dict)
     """The estimator's parameters at training."""
 
@@ -71,6 +74,8 @@ class Learned:
         _ = self.checked_ranker
         if self.calibration is not None:
             self.calibration.check()
+        if self.trained is not None:
+            self.trained.check()
 
     def placed_ranker(self, placement: Any) -> Ranker:
         """The ranker where a model is; copied there once."""

@@ -167,10 +167,14 @@ def _label_models(
     rule = settings.rule(judged.recall)
     table = judged.score.tables(rule.vote_weight)
     missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if rule.missed > 0 else None
-    pairs = group_pairs(judged.blocks, training.labels, lambda bins: _offsets(bins, table), missed)
+    pairs = group_pairs(
+        judged.blocks, training.labels, lambda bins: offsets_of(bins, table), missed
+    )
     if not keep:
         judged.blocks.clear()  # the pairs hold all that is needed
-    problem = label_problem(training.labels, rule, settings)
+    labels = training.labels
+    n_rows = np.bincount(labels.indices, minlength=labels.n_labels)
+    problem = label_problem(n_rows, rule, settings)
 
     def telling(stage: str) -> Done:
         return lambda done, total: tell(stage, done, total)
@@ -184,9 +188,8 @@ def _label_models(
     return models, fit_calibration(judgement)
 
 
-def label_problem(labels: LabelRows, rule: Rule, settings: TrainingSettings) -> Problem:
-    """What the label models minimise."""
-    n_rows = np.bincount(labels.indices, minlength=labels.n_labels)
+def label_problem(n_rows: NDArray[np.int64], rule: Rule, settings: TrainingSettings) -> Problem:
+    """What the models of labels with so many rows minimise."""
     return Problem(
         costs=label_costs(rule.C, n_rows, settings.C_power),
         missed=max(rule.missed, 1e-9),
@@ -210,7 +213,7 @@ def find_neighbours(
 ) -> Iterator[Neighbours]:
     """Neighbours of all rows, a block at a time: one more than vote, for each finds itself."""
     scaled, selection = training.scaled, _selection(settings, training.labels.n_labels)
-    size = _block_size(selection, settings)
+    size = block_size(selection, settings)
     for first in range(0, scaled.n_rows, size):
         last = min(first + size, scaled.n_rows)
         yield search(slice_rows(scaled, first, last), selection.cuts[-1] + 1, settings.beta)
@@ -252,7 +255,8 @@ def _selection(settings: TrainingSettings, n_labels: int) -> Selection:
     return Selection(settings.cuts, max(1, min(wanted, n_labels)), settings.alpha)
 
 
-def _offsets(bins: NDArray[np.uint16], table: NDArray[np.int64]) -> NDArray[np.float32]:
+def offsets_of(bins: NDArray[np.uint16], table: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Vote score of candidates, by a table of integers for each cut."""
     scores = np.empty(bins.shape[0] * bins.shape[1], np.int64)
     look_up(bins.reshape(-1, bins.shape[2]), table, scores)
     return (scores * 2.0**-SCORE_BITS).astype(np.float32).reshape(bins.shape[:2])
@@ -273,7 +277,7 @@ def _sample(
     return np.concatenate(bins), np.concatenate(right)
 
 
-def _block_size(selection: Selection, settings: TrainingSettings) -> int:
+def block_size(selection: Selection, settings: TrainingSettings) -> int:
     """Rows whose neighbours and candidates take half of the memory budget."""
     base, of_cut = _CANDIDATE_BYTES
     of_row = _NEIGHBOUR_BYTES * (selection.cuts[-1] + 1)

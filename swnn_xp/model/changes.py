@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from swnn_xp.backends import Index, Placement, get_backend
 from swnn_xp.model.model import Model
@@ -31,7 +31,11 @@ def new_model(
 
 
 def append(
-    model: Model, rows: QuantisedRows, labels: LabelRows, names: Mapping[str, list[str]]
+    model: Model,
+    rows: QuantisedRows,
+    labels: LabelRows,
+    names: Mapping[str, list[str]],
+    values: NDArray[Any] | None = None,
 ) -> Model:
     """Add rows behind the others; they get the next ids. The names are those of the new model."""
     ids, removed = model.row_ids, model.removed
@@ -45,6 +49,7 @@ def append(
         removed=None if removed is None else np.concatenate([removed, np.zeros(rows.n_rows, bool)]),
         names=names,
         version=model.version + 1,
+        values=None if values is None else np.concatenate([model.values, values]),
         untrusted=False,
     )
 
@@ -67,15 +72,23 @@ def compact(model: Model) -> Model:
         return model
     keep = np.ones(model.n_positions, bool) if model.removed is None else ~model.removed
     ids = np.arange(model.n_positions) if model.row_ids is None else model.row_ids
+    rows = model.rows()
     return replace(
         model,
-        segments=(_built(model, keep_rows(model.rows(), keep)),),
+        segments=(_built(model, keep_rows(rows, keep)),),
         labels=keep_rows(model.checked_labels, keep),
         row_ids=None if keep.all() and model.row_ids is None else ids[keep],
         removed=None,
         version=model.version + 1,
+        values=_kept_values(model, rows, keep),
         untrusted=False,
     )
+
+
+def _kept_values(model: Model, rows: QuantisedRows, keep: NDArray[np.bool_]) -> Any:
+    if model.values is None or model.values.shape != rows.indices.shape:  # damaged: refused later
+        return model.values
+    return model.values[np.repeat(keep, np.diff(rows.indptr))]
 
 
 def moved(model: Model, backend: str, device: Any) -> Model:

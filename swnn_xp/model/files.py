@@ -56,6 +56,8 @@ def save_model(
         arrays["row_ids"] = model.row_ids
     if model.feature_weights is not None:
         arrays["feature_weights"] = model.feature_weights
+    if model.values is not None:
+        arrays["values"] = model.values
     targets, values = stored_targets(model.targets)
     arrays |= values
     arrays |= {_EXTRA + name: array for name, array in extra.arrays.items()}
@@ -161,6 +163,7 @@ class SavedModel:
             ),
             feature_weights=_checked_weights(arrays.get("feature_weights"), index.n_features),
             vectorizer=self._vectorizer(),
+            values=arrays.get("values"),
             untrusted=True,
         )
 

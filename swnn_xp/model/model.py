@@ -23,7 +23,7 @@ from swnn_xp._checks import check_width
 from swnn_xp.backends import Index, Options, Placement, Settings
 from swnn_xp.model.targets import Targets
 from swnn_xp.results import Neighbours, Ranking
-from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
+from swnn_xp.rows.records import VALUE_DTYPES, Array, LabelRows, QuantisedRows, ValueRows
 from swnn_xp.rows.slicing import keep_rows, stack_rows
 from swnn_xp.rows.untrusted import check_label_ids
 from swnn_xp.search.top_rows import merge, shifted
@@ -59,6 +59,9 @@ class Model:
     """Factors of the features, applied to rows before they are quantised; None for none."""
     vectorizer: TextVectorizer | None = None
     """Turns texts into rows; None for a model that takes rows only."""
+    values: NDArray[Any] | None = None
+    """Values of all rows as they were given, one after the other: what a ranker learns from again.
+    None where nothing will. The indexes have the features."""
     learned: Any = None
     """What an estimator has learned from the rows; the model carries it along, and checks it."""
     untrusted: bool = False
@@ -120,6 +123,8 @@ class Model:
         for segment in self.segments:
             segment.check()
         _ = self.checked_labels
+        if self.values is not None:
+            self.value_rows()
         if self.learned is not None:
             self.learned.check()
         if self.vectorizer is not None:
@@ -137,6 +142,16 @@ class Model:
         if self.vectorizer is None:
             raise ValueError("X holds texts, but the model was fitted without a vectorizer")
         return self.vectorizer.transform(texts)
+
+    def value_rows(self) -> ValueRows:
+        """Return the rows of all segments with their values as given; ValueError without these."""
+        if self.values is None:
+            raise ValueError("the model does not hold the values of its rows: call fit again")
+        rows, values = self.rows(), self.values
+        fits = values.dtype in VALUE_DTYPES and values.shape == rows.indices.shape
+        if not fits or not np.all(np.isfinite(values) & (values != 0)):
+            raise ValueError("values must be one number other than 0 for each entry of the rows")
+        return ValueRows(rows.indptr, rows.indices, values.astype(np.float64), rows.n_features)
 
     def queries(self, X: Any, *, weighted: bool = True) -> QuantisedRows:
         """Turn a matrix of queries, or texts, into canonical quantised rows where the model is.

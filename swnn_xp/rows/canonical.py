@@ -21,7 +21,7 @@ from swnn_xp.rows.checks import (
     require_matrix,
     require_real,
 )
-from swnn_xp.rows.records import LabelRows, ValueRows
+from swnn_xp.rows.records import VALUE_DTYPES, LabelRows, ValueRows
 from swnn_xp.rows.slicing import pointers_of_sizes
 
 
@@ -160,3 +160,19 @@ def _without_zeros(indptr: Any, indices: Any, values: Any) -> tuple[Any, Any, An
         return indptr, indices, values
     kept_before = np.concatenate([[0], np.cumsum(keep)])
     return kept_before[indptr], indices[keep], values[keep]
+
+
+def exact_values(values: NDArray[np.float64]) -> NDArray[Any]:
+    """Store values in the smallest type that holds all of them exactly.
+
+    Examples
+    --------
+    >>> [exact_values(np.asarray(values)).dtype.name for values in ([1.0, 2.0], [0.5], [0.1])]
+    ['uint8', 'float32', 'float64']
+    """
+    for dtype in VALUE_DTYPES:
+        with np.errstate(over="ignore", invalid="ignore"):
+            small = values.astype(dtype)
+        if np.array_equal(small, values):
+            return small
+    return values

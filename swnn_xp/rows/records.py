@@ -11,6 +11,10 @@ Array: TypeAlias = Any
 """An array of any array-API namespace (NumPy, CuPy, torch, array-api-strict)."""
 
 
+VALUE_DTYPES = (np.uint8, np.float32, np.float64)
+"""What values are kept as: the first of them that holds all of them exactly."""
+
+
 class ValueRows(NamedTuple):
     """Canonical sparse rows with float64 values."""
 

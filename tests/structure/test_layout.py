@@ -25,6 +25,7 @@ LAYERS = (
     {"_fitted_estimator"},
     {"_predicting_estimator"},
     {"_neighbour_estimator"},  # what the estimators share
+    {"_relearning"},
     {"classifier", "ranker", "learned_weights"},
     {"loading"},
     {"datasets", "bulk", "diagnostics"},

@@ -1,0 +1,123 @@
+"""Training a ranker, and training it again: all of it, or the labels whose rows have changed."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swnn_xp._neighbour_estimator import NeighbourEstimator
+from swnn_xp._progress import StageProgress
+from swnn_xp.learn.compression import train_part
+from swnn_xp.learn.prepare import Machine, prepare
+from swnn_xp.learn.relearn import relearn_labels
+from swnn_xp.learn.settings import TrainingSettings
+from swnn_xp.learn.staleness import Staleness, staleness, trained_now
+from swnn_xp.model.changes import compact
+from swnn_xp.model.model import Model
+from swnn_xp.rows.canonical import exact_values
+from swnn_xp.rows.records import LabelRows, ValueRows
+
+
+class RelearningEstimator(NeighbourEstimator):
+    """What `SWNNRanker` does with rows that come and go after training."""
+
+    feature_weights: bool
+    keep: float
+
+    def relearn(self, labels: Iterable[int | str] | Literal["all"] | None = None) -> Self:
+        """Train labels again on the rows of the moment.
+
+        Rows that `partial_fit` adds vote at once, but label models know nothing of them until they
+        are trained again. A model of which a part of the rows was kept can't. The time that takes grows with the rows of the labels: only rows near
+        them are searched. Feature weights, vote score and probabilities stay as they are.
+
+        Parameters
+        ----------
+        labels : ids or names of labels, "all" or None
+            None: the labels whose rows have changed; see `staleness_`. "all": train everything,
+            feature weights and probabilities too; the answers are then those of `fit` on the rows
+            that are left, to the last bit, and rows keep their ids.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from swnn_xp import SWNNRanker
+        >>> X, Y = [[1, 1, 0], [0, 1, 1], [1, 0, 0], [0, 0, 1]] * 5, [[1, 0], [0, 1]] * 10
+        >>> clf = SWNNRanker(n_neighbors=3).fit(X, Y).partial_fit([[1, 1, 1]] * 2, [[0, 0, 1]] * 2)
+        >>> clf.relearn().staleness_.labels.tolist()
+        []
+        """
+        model = self._current_model()
+        if isinstance(labels, str):
+            if labels != "all":
+                raise ValueError(f"labels must be 'all', None or a list of labels, got {labels!r}")
+            self._set_model(self._refitted(model))
+            return self
+        wanted = np.zeros(model.labels.n_labels, bool)
+        wanted[self.staleness_.labels if labels is None else self._ids(labels)] = True
+        if wanted.any():
+            with StageProgress() as progress:
+                self._set_model(
+                    relearn_labels(model, wanted, self._training_settings(), progress.show)
+                )
+        return self
+
+    @property
+    def staleness_(self) -> Staleness:
+        """What has changed since labels were trained; ValueError if the model does not know."""
+        model = self._fitted_model()
+        if (trained := model.learned.trained) is None:
+            raise ValueError("the model comes from a version that kept no counts: call fit again")
+        return staleness(model, trained)
+
+    def _train(
+        self, rows: ValueRows, labels: LabelRows, machine: Machine, names: Mapping[str, list[str]]
+    ) -> Model:
+        """Train everything on rows."""
+        with StageProgress() as progress:
+            ready = prepare(
+                rows, labels, self._training_settings(), machine, progress.show,
+                weighted=self.feature_weights, names=names,
+            )  # fmt: skip
+            model = train_part(ready, machine, float(self.keep), progress.show)
+        return self._noted(replace(model, values=exact_values(rows.values)))
+
+    def _noted(self, model: Model) -> Model:
+        """Note the parameters and the rows of the training.
+
+        Where kept rows stand for others, which are not there to learn from, values go.
+        """
+        learned = replace(model.learned, params=self._learned_params(), trained=trained_now(model))
+        return replace(model, learned=learned, values=None if self.keep < 1 else model.values)
+
+    def _refitted(self, model: Model) -> Model:
+        """Train everything on the rows that are left; they keep their ids."""
+        old = compact(model)
+        machine = Machine(type(old.segments[0]), old.placement, self._options())
+        new = self._train(old.value_rows(), old.checked_labels, machine, old.names)
+        new = replace(
+            old,
+            segments=new.segments,
+            feature_weights=new.feature_weights,
+            learned=new.learned,
+            version=model.version + 1,
+            untrusted=False,
+        )
+        return replace(new, learned=replace(new.learned, trained=trained_now(new)))
+
+    def _ids(self, labels: Iterable[int | str]) -> NDArray[np.int64]:
+        return np.asarray([self.label_id(label) for label in labels], np.int64)
+
+    @abstractmethod
+    def _training_settings(self) -> TrainingSettings: ...
+
+    @abstractmethod
+    def _learned_params(self) -> dict[str, Any]: ...
