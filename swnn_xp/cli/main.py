@@ -45,6 +45,7 @@ _COMMANDS = (
     "serve",
     "evaluate",
     "explain",
+    "info",
     "verify",
     "datasets",
     "twin",

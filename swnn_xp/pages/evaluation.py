@@ -42,7 +42,7 @@ def evaluation_page(text: str, reliability: Reliability, title: str) -> str:
     body = [
         f"<header><h1>{escape(title)}</h1></header>",
         shell.tiles(facts),
-        f'<section class="card"><h2>Reliability</h2><p class="soft">{what}</p>'
+        f'<section class="card labels"><h2>Reliability</h2><p class="soft">{what}</p>'
         f"{reliability_plot(reliability)}</section>",
         f'<section class="card"><h2>Bins</h2>{shell.table(head, rows)}</section>',
         f'<section class="card"><h2>Quality</h2><div class="scroll"><pre>{escape(text)}</pre>'

@@ -108,7 +108,8 @@ def reliability_plot(found: Reliability) -> str:
             f"{said:.1f}%, right {right:.1f}%: {int(found.n[i]):,} predictions</title></circle>"
         )
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="right against probability">'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" style="max-width:{WIDTH + 80}px" '
+        'role="img" aria-label="right against probability">'
         f"{''.join(parts)}{_titles('probability', 'right')}</svg>"
     )
 

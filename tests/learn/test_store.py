@@ -146,6 +146,122 @@ def test_missing_arrays_are_refused(folder, tmp_path, name):
         swnn_xp.load(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def calibrated(tmp_path_factory):
+    """Folders of a ranker and a classifier with calibrated probabilities."""
+    path = tmp_path_factory.mktemp("calibrated")
+    many, truth = np.vstack([X] * 3), np.vstack([Y] * 3)
+    SWNNRanker(n_neighbors=9).fit(many, truth).save(path / "ranker")
+    SWNNClassifier(9, calibrate=True).fit(many, truth).save(path / "votes")
+    return path
+
+
+CALIBRATIONS = {
+    "values too short": ("values", lambda a: a[:-1].copy(), "one value more than ends"),
+    "values of another type": ("values", lambda a: a.astype(np.float32), "rows of float64"),
+    "values of another shape": ("values", lambda a: a[None], "rows of float64"),
+    "a value above 1": ("values", lambda a: changed(a, -1, 1.5), "lie in 0..1"),
+    "a value below 0": ("values", lambda a: changed(a, 0, -0.1), "lie in 0..1"),
+    "values that fall": ("values", lambda a: a[::-1].copy(), "never fall"),
+    "no number": ("values", lambda a: changed(a, 0, np.nan), "lie in 0..1"),
+    "ends that fall": ("ends", lambda a: a[::-1].copy(), "must be finite and ascend"),
+    "an infinite end": ("ends", lambda a: changed(a, -1, np.inf), "must be finite and ascend"),
+    "ends too long": ("ends", lambda a: np.append(a, 9.0), "one value more than ends"),
+}
+
+
+@pytest.mark.parametrize("kind", ["ranker", "votes"])
+@pytest.mark.parametrize("what", CALIBRATIONS)
+def test_forged_calibrations_are_refused(calibrated, tmp_path, kind, what):
+    name, forge, message = CALIBRATIONS[what]
+    model, key = open_arrays(calibrated / kind), f"learned_calibration_{name}"
+    save_arrays(tmp_path, model.arrays | {key: forge(model.arrays[key])}, model.meta)
+    with pytest.raises(StoreError, match=message):
+        swnn_xp.load(tmp_path)
+
+
+@pytest.mark.parametrize("threshold", [None, "f1", True, [1.0]])
+def test_forged_thresholds_are_refused(calibrated, tmp_path, threshold):
+    model = open_arrays(calibrated / "ranker")
+    extra = dict(model.meta["extra"]) | {"threshold": threshold}
+    save_arrays(tmp_path, model.arrays, model.meta | {"extra": extra})
+    with pytest.raises(StoreError, match="threshold"):
+        swnn_xp.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "forge", "message"),
+    [
+        ("label_rows", lambda a: a[:-1].copy(), "one int64 for each label"),
+        ("label_rows", lambda a: a.astype(np.int32), "one int64 for each label"),
+        ("label_rows", lambda a: changed(a, 0, -1), "counts of rows"),
+        ("label_next_ids", lambda a: changed(a, 0, 2**62), "counts of rows"),
+    ],
+)
+def test_forged_counts_are_refused(folder, tmp_path, name, forge, message):
+    model, key = open_arrays(folder / "numba"), f"learned_{name}"
+    save_arrays(tmp_path, model.arrays | {key: forge(model.arrays[key])}, model.meta)
+    with pytest.raises(StoreError, match=message):
+        swnn_xp.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda a: a[:-1].copy(),
+        lambda a: np.append(a, a),
+        lambda a: a[None],
+        lambda a: a.astype(np.int32),
+        lambda a: changed(a, 0, 0),
+        lambda a: changed(a.astype(np.float64), 0, np.nan),
+    ],
+)
+def test_forged_values_are_refused_when_needed(folder, tmp_path, forge):
+    model = open_arrays(folder / "numba")
+    save_arrays(tmp_path, model.arrays | {"values": forge(model.arrays["values"])}, model.meta)
+    clf = swnn_xp.load(tmp_path)
+    clf.predict_topk(X)
+    for labels in ([0], "all"):
+        with pytest.raises(ValueError, match="values must be one number other than 0"):
+            clf.relearn(labels)
+    with pytest.raises(StoreError, match="values must be one number other than 0"):
+        swnn_xp.load(tmp_path, verify=True)
+
+
+def test_models_of_older_versions_open(folder, tmp_path):
+    """They have no values, no counts and no probabilities; what is missing is said."""
+    model = open_arrays(folder / "numba")
+    new = ("values", "learned_label_rows", "learned_label_next_ids")
+    arrays = {key: array for key, array in model.arrays.items() if key not in new}
+    params = {k: v for k, v in model.meta["params"].items() if k not in ("calibrate", "threshold")}
+    save_arrays(tmp_path, arrays, model.meta | {"params": params})
+    clf = swnn_xp.load(tmp_path, verify=True)
+    clf.predict_topk(X)
+    clf.predict(X)
+    with pytest.raises(ValueError, match="kept no counts"):
+        _ = clf.staleness_
+    for labels in ([0], "all"):
+        with pytest.raises(ValueError, match="does not hold the values of its rows"):
+            clf.relearn(labels)
+    clf.partial_fit(X[:2], Y[:2]).compact().save(tmp_path / "again")
+    assert swnn_xp.load(tmp_path / "again").n_samples_fit_ == 82
+
+
+def test_info(folder, tmp_path, capsys):
+    clf = swnn_xp.load(folder / "numba").partial_fit(X[:3], np.eye(3, 9)).remove([5])
+    clf.save(tmp_path)
+    assert main(["info", str(tmp_path), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["kind"], facts["rows"], facts["labels"]) == ("ranking", 82, 9)
+    assert facts["staleness"]["rows added"] == 3
+    assert facts["staleness"]["rows removed"] == 1
+    assert facts["staleness"]["stale labels"] == clf.staleness_.labels.size
+    assert main(["info", str(tmp_path)]) == 0
+    assert "candidate recall" in capsys.readouterr().out
+    assert main(["info", str(folder / "published")]) == 0
+    assert "kind                  published" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("value", [np.nan, -1.0, 0.0, np.inf])
 def test_forged_feature_weights(folder, tmp_path, value):
     model = open_arrays(folder / "numba")

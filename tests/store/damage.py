@@ -27,9 +27,9 @@ PAGE = mmap.PAGESIZE
 HOW_OFTEN = [0.08, 0.2, 0.2, 0.16, 0.08, 0.08, 0.04, 0.16]
 ID_ARRAYS = {
     "index_list_rows", "index_forward_hi", "index_indices", "labels_indices",
-    "learned_indptr", "learned_features", "learned_tables",
+    "learned_indptr", "learned_features", "learned_tables", "learned_calibration_ends", "values",
 }  # fmt: skip
-KINDS = ("numba", "ranked", "long", "numpy", "ranked numpy")
+KINDS = ("numba", "ranked", "long", "numpy", "ranked numpy", "calibrated")
 WORDS = [0, 1, -1, 2**15, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, -(2**63), 700, 40]
 
 
@@ -60,6 +60,8 @@ def models(folder):
         backend = "numba" if kind == "long" else kind
         clf = SWNNClassifier(n_neighbors=7, backend=backend).fit(X[:n], Y[:n], **names)
         clf.remove([3, 80]).save(folder / kind)
+    clf = SWNNClassifier(n_neighbors=7, calibrate=True, threshold="f1").fit(X[:700], Y[:700])
+    clf.save(folder / "calibrated")
     for kind, backend in (("ranked", "numba"), ("ranked numpy", "numpy")):
         clf = SWNNRanker(n_neighbors=7, backend=backend).fit(X[:700], Y[:700], **names)
         clf.remove([3, 80]).save(folder / kind)
@@ -116,7 +118,10 @@ def used(path, Q, **options):
         lambda clf: clf.explain(Q[[0]], 3),
         lambda clf: clf.backend_ == "numba" and clf.session().predict_one([0, 9], [1.0, 2.0]),
         lambda clf: clf.backend_ == "numba" and within_budget(clf, Q),
+        lambda clf: clf.topk_probabilities(Q, 3),
+        lambda clf: clf.predict(Q),
         lambda clf: clf.partial_fit(Q, np.eye(5, 12)).predict_topk(Q, 3),
+        lambda clf: isinstance(clf, SWNNRanker) and clf.relearn().predict_topk(Q, 3),
         lambda clf: clf.remove([0]).compact().predict_topk(Q, 3),
     ]
     try:
