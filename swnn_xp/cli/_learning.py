@@ -10,7 +10,7 @@ from typing import Any
 from swnn_xp.cli._common import given
 
 KINDS = ("weights", "ranking")
-_VOTE = ("n_neighbors", "alpha", "beta")
+_VOTE = ("n_neighbors", "alpha", "beta", "calibrate")
 _RANKING = (*_VOTE, "n_candidates", "C", "vote_weight", "feature_weights", "random_state")
 _PARAMS = {None: _VOTE, "weights": (*_VOTE, "random_state"), "ranking": _RANKING}
 _AUTO = ("n_neighbors", "n_candidates", "C", "vote_weight")
@@ -41,6 +41,11 @@ def add_learning(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--no-feature-weights", action="store_true", help="rank without feature weights"
     )
+    group.add_argument(
+        "--calibrate",
+        action=argparse.BooleanOptionalAction,
+        help="fit probabilities on training rows (default: only with --learn ranking)",
+    )
     group.add_argument("--seed", type=int, help="of learning (0)")
 
 
@@ -58,6 +63,7 @@ def learning_of(args: argparse.Namespace) -> tuple[str | None, dict[str, Any]]:
         C=args.C,
         vote_weight=args.vote_weight,
         feature_weights=False if args.no_feature_weights else None,
+        calibrate=args.calibrate,
         random_state=args.seed,
     )
     for name in on_line:
