@@ -33,8 +33,9 @@ class RelearningEstimator(NeighbourEstimator):
         """Train labels again on the rows of the moment.
 
         Rows that `partial_fit` adds vote at once, but label models know nothing of them until they
-        are trained again. A model of which a part of the rows was kept can't. The time that takes grows with the rows of the labels: only rows near
-        them are searched. Feature weights, vote score and probabilities stay as they are.
+        are trained again. The time that takes grows with the rows of the labels: only rows near
+        them are searched. Feature weights, vote score and probabilities stay as they are. A model
+        of which a part of the rows was kept (``keep``) must be fitted again instead.
 
         Parameters
         ----------
