@@ -7,21 +7,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+from swnn_xp.cli._common import new_parser
 from swnn_xp.loading import AnyModel, is_ranked, kind_of
-
-_EXAMPLE = """\
-example:
-  swnn info model
-  swnn info model --json | jq .staleness"""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser(
+    parser = new_parser(
+        commands,
         "info",
-        help="say what a model holds, how it was trained and what is stale",
-        epilog=_EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "say what a model holds, how it was trained and what is stale",
+        "Shows the kind of a model, its sizes and parameters. For a ranker, also how it was "
+        "trained, and the rows and labels that have changed since.",
+        "swnn info model\nswnn info model --json",
     )
     parser.add_argument("model", type=Path, help="model folder made by `swnn fit`")
     parser.add_argument("--json", action="store_true", help="print JSON")
