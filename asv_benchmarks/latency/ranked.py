@@ -11,7 +11,10 @@ from swnn_kernels.learn.scorer import Scorer
 from swnn_xp import SWNNRanker
 from swnn_xp.metrics import precision_at_k
 
-PARTS = (1.0, 0.25, 0.1, 0.05)
+SETTINGS = (
+    ({}, (1.0, 0.25, 0.1, 0.05)),
+    ({"n_neighbors": 25, "n_candidates": 25}, (0.1, 0.05)),
+)
 
 
 class Stages:
@@ -39,20 +42,24 @@ class Stages:
 
 
 def report_ranked(problem, data, best_times):
-    """Print a line for each part of the rows that the index keeps."""
+    """Print a line for each part of the rows that the index keeps, and for fewer candidates."""
     print(f"\n{problem.name}, ranked, against the paper's loop over all rows at S=25, beta=1; µs")
-    print("  kept    rows  search  votes  models  answer    p99  paper  ratio  P@1,3,5")
-    whole = SWNNRanker(calibrate=False).fit(data.X_train, data.Y_train)
-    for keep in PARTS:
-        clf = whole if keep == 1 else copy.deepcopy(whole).compress(keep)
-        ways = Stages(clf).ways(problem.raw)
-        times = best_times(problem.n_queries, problem.paper(25, 1.0), *ways)
-        paper, answer, search, votes, ranking = times.mean(axis=1)
-        labels = clf.predict_topk(data.X_test, k=5).labels
-        values = " ".join(f"{100 * precision_at_k(data.Y_test, labels, k):.2f}" for k in (1, 3, 5))
-        print(
-            f" {keep:5.0%} {clf.n_samples_fit_:7d} {search:7.1f} {votes:6.1f}"
-            f" {ranking - votes:7.1f} {answer:7.1f} {np.percentile(times[1], 99):6.1f}"
-            f" {paper:6.1f} {paper / answer:6.2f}  {values}",
-            flush=True,
-        )
+    print("  kept    rows   S   K  search  votes  models  answer    p99  paper  ratio  P@1,3,5")
+    for params, parts in SETTINGS:
+        whole = SWNNRanker(calibrate=False, **params).fit(data.X_train, data.Y_train)
+        for keep in parts:
+            clf = whole if keep == 1 else copy.deepcopy(whole).compress(keep)
+            print(_line(problem, data, best_times, clf, keep), flush=True)
+
+
+def _line(problem, data, best_times, clf, keep):
+    ways = Stages(clf).ways(problem.raw)
+    times = best_times(problem.n_queries, problem.paper(25, 1.0), *ways)
+    paper, answer, search, votes, ranking = times.mean(axis=1)
+    labels = clf.predict_topk(data.X_test, k=5).labels
+    values = " ".join(f"{100 * precision_at_k(data.Y_test, labels, k):.2f}" for k in (1, 3, 5))
+    return (
+        f" {keep:5.0%} {clf.n_samples_fit_:7d} {clf.n_neighbors_:3d} {clf.n_candidates_:3d}"
+        f" {search:7.1f} {votes:6.1f} {ranking - votes:7.1f} {answer:7.1f}"
+        f" {np.percentile(times[1], 99):6.1f} {paper:6.1f} {paper / answer:6.2f}  {values}"
+    )
