@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from swnn_xp._estimator import Estimator, not_fitted
 from swnn_xp._feature_space import check_columns, column_names, fingerprint
+from swnn_xp._html import facts
 from swnn_xp.model.model import Model
 from swnn_xp.model.predictions import label_values
 from swnn_xp.text.texts import as_texts
@@ -105,6 +107,24 @@ class FittedEstimator(Estimator):
     def row_names_(self) -> list[str] | None:
         """Names of the training rows by id, if given."""
         return self._fitted_model().names.get("row_names")
+
+    def _repr_html_(self) -> str:
+        """Parameters that are not the default, and what was fitted, for notebooks."""
+        usual = inspect.signature(type(self)).parameters
+        rows: dict[str, object] = {
+            name: value
+            for name, value in self.get_params().items()
+            if repr(value) != repr(usual[name].default)
+        }
+        if not self.__sklearn_is_fitted__():
+            return facts(f"{type(self).__name__}, not fitted", rows)
+        rows |= {
+            "training rows": f"{self.n_samples_fit_:,}",
+            "features": f"{self.n_features_in_:,}",
+            "labels": f"{self.n_labels_:,}",
+            "backend": self.backend_,
+        }
+        return facts(type(self).__name__, rows)
 
     def _same_columns(self, X: Any) -> Any:
         """Refuse a table with other columns than those of `fit`, and a matrix of another width."""

@@ -1,4 +1,4 @@
-"""A progress line on stderr: only on a terminal, only for work that takes over two seconds."""
+"""A progress line on stderr, on terminals and in notebooks, for work of over two seconds."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ class Progress:
         elapsed = now - self._started
         if elapsed < _QUIET_SECONDS or now - self._drawn < _REDRAW_SECONDS:
             return
-        if not sys.stderr.isatty():
+        if not _is_shown():
             return
         rate = done / elapsed
         left = (self._total - done) / rate if rate else 0.0
         line = f"{self._what}: {done:,}/{self._total:,}  {rate:,.0f}/s  {left:.0f} s left"
-        sys.stderr.write(f"\r\x1b[K{line}")
+        sys.stderr.write(f"\r\x1b[K{line}" if sys.stderr.isatty() else f"\r{line:<79}")
         sys.stderr.flush()
         self._drawn, self._visible = now, True
 
     def close(self) -> None:
         """Remove the line."""
         if self._visible:
-            sys.stderr.write("\r\x1b[K")
+            sys.stderr.write("\r\x1b[K" if sys.stderr.isatty() else f"\r{'':<79}\r")
             sys.stderr.flush()
 
 
@@ -86,6 +86,13 @@ class StageProgress(contextlib.AbstractContextManager["StageProgress"]):
     def _close(self) -> None:
         if self._bar is not None:
             self._bar.close()
+
+
+def _is_shown() -> bool:
+    """Whether someone watches: on a terminal, or in a notebook, whose cells redraw lines too."""
+    return sys.stderr.isatty() or "ipykernel.iostream" in getattr(
+        type(sys.stderr), "__module__", ""
+    )
 
 
 def note(text: str) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from swnn_kernels.learn.bins import N_BINS, SHARE_SHIFT
 from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.learn.scorer import Ranker
+from swnn_xp._html import facts
 from swnn_xp.backends import Options, Settings
 from swnn_xp.learn.probability import probability
 from swnn_xp.learn.records import Learned
@@ -50,6 +51,15 @@ class RankedExplanation:
             words = ", ".join(f"{f.name} {f.contribution:+.3g}" for f in self.features[:8])
             lines.append(f"  model: bias {self.bias:+.3g}{', ' if words else ''}{words}")
         return "\n".join([*lines, *Explanation.voter_lines(self.voters)])
+
+    def _repr_html_(self) -> str:
+        words = ", ".join(f"{f.name} {f.contribution:+.3g}" for f in self.features[:8])
+        rows = {
+            "score": f"{self.score:.4g} = {self.vote:+.4g} vote {self.model:+.4g} model",
+            "probability": f"{self.probability:.1%}",
+            "model": f"bias {self.bias:+.3g}{', ' if words else ''}{words}",
+        }
+        return facts(self.name, rows, Explanation.voter_graph(self.name, self.voters))
 
 
 def explain_ranking(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from swnn_xp._html import facts, neighbour_graph
 from swnn_xp.backends import Options, Settings
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours
@@ -58,6 +59,21 @@ class Explanation:
     def __str__(self) -> str:
         head = f"{self.name}: score {self.score:.4g}, probability {self.probability:.1%}"
         return "\n".join([head, *self.voter_lines(self.voters)])
+
+    def _repr_html_(self) -> str:
+        rows = {"score": f"{self.score:.4g}", "probability": f"{self.probability:.1%}"}
+        return facts(self.name, rows, self.voter_graph(self.name, self.voters))
+
+    @staticmethod
+    def voter_graph(label: str, voters: tuple[Voter, ...]) -> str:
+        """Draw the neighbours that voted, for notebooks."""
+        return neighbour_graph(
+            label,
+            [
+                (voter.name, voter.share, ", ".join(f.name for f in voter.features[:8]))
+                for voter in voters
+            ],
+        )
 
     @staticmethod
     def voter_lines(voters: tuple[Voter, ...]) -> list[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
+
+from swnn_xp._html import facts
 
 RULES = {
     "best": "the best measured",
@@ -72,6 +74,9 @@ class TuningResult:
     def params(self) -> dict[str, Any]:
         """The best setting as parameters of `SWNNClassifier`."""
         return self.best.setting._asdict()
+
+    def _repr_html_(self) -> str:
+        return _result_html(self.best, self.trials, self.metric, self.rule, self.held_out)
 
     def to_toml(self) -> str:
         """The best setting as a file that ``swnn fit --params`` takes."""
@@ -147,6 +152,9 @@ class RankingResult:
         """The best setting as parameters of `SWNNRanker`."""
         return dict(self.fixed) | self.best.setting._asdict()
 
+    def _repr_html_(self) -> str:
+        return _result_html(self.best, self.trials, self.metric, self.rule, self.held_out)
+
     def to_toml(self) -> str:
         """The best setting as a file that ``swnn fit --params`` takes."""
         score = f"{self.metric} = {100 * self.best.score:.2f}%"
@@ -159,3 +167,19 @@ def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _result_html(
+    best: Trial | RankingTrial,
+    trials: Sequence[Trial | RankingTrial],
+    metric: str,
+    rule: str,
+    held_out: str,
+) -> str:
+    """The choice and the best ten settings, for notebooks."""
+    ordered = sorted(trials, key=lambda trial: -trial.score)[:10]
+    rows: dict[str, object] = {"chosen": RULES[rule], "rows asked": held_out}
+    for trial in [best, *(trial for trial in ordered if trial is not best)]:
+        setting = ", ".join(f"{name}={value}" for name, value in trial.setting._asdict().items())
+        rows[setting] = f"{100 * trial.score:.2f} %" + " (chosen)" * (trial is best)
+    return facts(f"{metric} of {len(trials)} settings", rows)

@@ -13,7 +13,7 @@ MOST_LINES = 400
 # From the bottom to the top: a module imports its own package and the layers below it.
 LAYERS = (
     {"swnn_kernels"},
-    {"_version", "_checks", "_estimator", "_feature_space", "_progress", "results"},
+    {"_version", "_checks", "_estimator", "_feature_space", "_html", "_progress", "results"},
     {"rows"},
     {"search"},
     {"vote"},
