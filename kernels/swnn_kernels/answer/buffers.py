@@ -96,7 +96,7 @@ def prune_buffers(index: HybridIndex, longest: int, budget: int) -> PruneBuffers
         upper_bounds=_floats(CHUNK),
         scores=_floats(n_scores),
         maxima=_floats(max(CHUNK, n_scores) // LANES),
-        touched=np.zeros(index.n_rows, dtype=np.uint32),
+        touched=np.zeros(index.n_rows + 1, dtype=np.uint32),
         candidate_rows=_integers(CANDIDATES),
         candidate_overlaps=_integers(CANDIDATES),
         candidate_accumulators=_integers(CANDIDATES),

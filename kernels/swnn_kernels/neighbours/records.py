@@ -60,7 +60,7 @@ class PruneBuffers(NamedTuple):
     upper_bounds: Float32  # (CHUNK,)
     scores: Float32  # (n_rows, padded): only with a budget
     maxima: Float32  # an eighth as many as upper_bounds or scores
-    touched: Uint32  # (n_rows,): rows that share a listed feature
+    touched: Uint32  # (n_rows + 1,): rows that share a listed feature, and a row written in vain
     # Candidates.
     candidate_rows: Int64
     candidate_overlaps: Int64

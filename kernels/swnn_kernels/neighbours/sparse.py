@@ -22,15 +22,14 @@ from swnn_kernels.similarity import similarity
 def touch_rows(query, n_listed):  # type: ignore[no-untyped-def]
     """Add the postings lists to the accumulators; return the number of rows touched."""
     index, prune, accumulators = query.index, query.prune, query.buffers.accumulators
-    count = 0
+    count = np.int64(0)
     for j in range(n_listed):
         weight = prune.list_weight[j]
         for p in range(prune.list_cursor[j], prune.list_end[j]):
             row = np.uint64(index.list_rows[np.uint64(p)])
             acc = accumulators[row]
-            if acc == 0:
-                prune.touched[count] = row
-                count += 1
+            prune.touched[count] = row  # without a branch, which half of the rows would mispredict
+            count += np.int64(acc == 0)
             accumulators[row] = acc + weight * np.int64(index.list_quantised[np.uint64(p)]) + 1
     return count
 
@@ -67,10 +66,24 @@ def remaining_norm(squared_norm):  # type: ignore[no-untyped-def]
 
 
 @inline
+def _is_below(query, acc, threshold):  # type: ignore[no-untyped-def]
+    """Whether a row without frequent features is below the threshold whatever its size.
+
+    Its union with the query has at least the query's size, so Sim <= cos * (overlap / size)**b for
+    any b <= beta. This needs neither a quotient nor the row's size.
+    """
+    upper, goal = np.float64(acc >> PACK_BITS) * COS_SCALE, np.float64(threshold)
+    if query.beta >= 1.0:
+        upper *= np.float64(acc & OVERLAP_MASK)
+        goal *= np.float64(query.size)
+    return upper < goal
+
+
+@inline
 def _push_listed(query, found, row, acc):  # type: ignore[no-untyped-def]
     """Offer a row whose similarity is known in full from the postings lists."""
     dot = acc >> PACK_BITS
-    if dot > 0:
+    if dot > 0 and not _is_below(query, acc, threshold_of(query, found)):
         row_size = query.index.row_sizes[row]
         sim = similarity(dot, acc & OVERLAP_MASK, query.size, row_size, query.beta)
         if sim > 0.0:
