@@ -98,7 +98,9 @@ class JsonRows:
 def open_source(path: PathLike, clf: AnyModel, *, strict: bool = False) -> RowSource:
     """Find out by its first byte which source a file or pipe is."""
     where = path if can_rewind(path) else LiveInput(path)
-    if first_byte(where) == b"{":
+    first = first_byte(where)
+    # A pipe without anything is a filter's input without rows, not a file that lacks its header.
+    if first == b"{" or (not first and isinstance(where, LiveInput)):
         features = NamedFeatures(clf.feature_names_, clf.n_features_in_)
         if clf.vectorizer_ is None:
             return JsonRows(where, features)

@@ -132,7 +132,7 @@ def _seconds(clf: AnyModel, Q: Any) -> float:
 def make_problem(size: Size) -> Problem:
     """Make the problem; integers only, so that it is the same with every version of NumPy."""
     X = _matrix(1, size.rows, size.features, size.row_length)
-    Y = _matrix(2, size.rows, size.labels, 3)
+    Y = _matrix(2, size.rows, size.labels, 3).astype(bool)
     Q = _matrix(3, size.queries, size.features, size.row_length)
     return Problem(X, Y, Q)
 

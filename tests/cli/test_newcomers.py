@@ -197,3 +197,11 @@ def test_a_file_on_standard_input(folder):
         found = subprocess.run([*program, "-"], stdin=file, capture_output=True, check=True)
     assert found.stdout == expected.stdout
     assert found.stdout.count(b"\n") > 4
+
+
+def test_an_empty_pipe_has_no_rows(folder, capfd):
+    args = ["predict", str(folder / "model"), "/dev/null", "--format"]
+    assert main([*args, "csv"]) == 0
+    assert capfd.readouterr().out == "row,id,rank,label,score,probability\n"
+    assert main([*args, "jsonl"]) == 0
+    assert capfd.readouterr().out == ""
