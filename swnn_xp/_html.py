@@ -46,10 +46,9 @@ def neighbour_graph(label: str, voters: Sequence[tuple[str, float, str]]) -> str
     parts = [_neighbour(i, len(shown), *voter) for i, voter in enumerate(shown)]
     middle = _SIZE / 2
     parts.append(f'<circle cx="{middle}" cy="{middle}" r="9" fill="#1f7a8c"/>')
-    parts.append(_text(middle, middle - 16, "this row", "middle"))
     left = len(voters) - len(shown)
-    if left:
-        parts.append(_text(6, _SIZE - 8, f"and {left} more", "start"))
+    more = f", and {left} more" if left else ""
+    parts.append(_text(6, _SIZE - 8, f"This row and its neighbours{more}", "start"))
     return (
         f'<svg viewBox="0 0 {_SIZE} {_SIZE}" width="{_SIZE}" style="max-width:100%" role="img" '
         f'aria-label="neighbours that voted for {escape(label)}">{"".join(parts)}</svg>'
