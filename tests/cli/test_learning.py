@@ -184,7 +184,7 @@ def test_tuned_parameters_go_into_fit(files, capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["S", "C", "vote", "weight", "P@1", "%", "std", "over", "folds"]
     assert [line for line in lines if "auto" in line]
-    assert lines[-1].startswith("160 rows, held out at random; neighbours ")
+    assert lines[-1].startswith("160 rows, 2 folds at random; neighbours ")
     assert main(["fit", train, "--params", best, "-o", made]) == 0
     chosen = load(made)
     setting = chosen.n_neighbors, chosen.C, chosen.vote_weight
