@@ -18,6 +18,9 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+
+sys.path.insert(0, str(Path(__file__).parent))  # pytest imports this file for its doctests
+
 from disk_states import MARKER, Disk, disk_states, read_log, write_state
 
 from swnn_xp import SWNNClassifier, SWNNRanker, load, write_xmc
