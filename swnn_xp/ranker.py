@@ -28,6 +28,7 @@ from swnn_xp.learn.files import learned_from, stored_learned
 from swnn_xp.learn.prepare import Machine
 from swnn_xp.learn.probability import by_label, ones, positive, probability, with_probabilities
 from swnn_xp.learn.ranking import rank_found
+from swnn_xp.learn.rarity import check_rare_labels
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.settings import Auto, TrainingSettings
 from swnn_xp.model.explain import one_row
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 GIGABYTE = 10**9
 _LEARNED_PARAMS = (
     "n_neighbors", "alpha", "beta", "n_candidates", "C", "vote_weight", "feature_weights",
-    "calibrate", "random_state", "keep",
+    "rare_labels", "calibrate", "random_state", "keep",
 )  # fmt: skip
 
 
@@ -68,12 +69,14 @@ class SWNNRanker(RelearningEstimator):
     n_candidates : int or "auto", default "auto"
         How many labels of a row are ranked: 100, or 200 where few of its labels are candidates.
     C : float or "auto", default "auto"
-        How closely label models fit: 0.2 to 0.4, larger where nearly all labels are candidates.
+        How closely label models fit: 0.2 to 0.55, larger where the vote agrees with the labels.
     vote_weight : float or "auto", default "auto"
-        Weight of the vote beside a label model: 0.5 to 0.65, smaller where nearly all labels are
-        candidates.
+        Weight of the vote beside a label model: 0.4 to 0.65, smaller where the vote agrees with
+        the labels.
     feature_weights : bool, default True
         Learn feature weights for the search.
+    rare_labels : float, default 0.0
+        Weight of rarity, minus the logarithm of a label's propensity, in scores; try 0.25.
     calibrate : bool, default True
         Fit probabilities on rows that are left out of the label models for it. They are trained
         twice then; without it, a probability is ``(score + 1) / 2`` and too timid.
@@ -138,6 +141,7 @@ class SWNNRanker(RelearningEstimator):
         C: float | Auto = "auto",
         vote_weight: float | Auto = "auto",
         feature_weights: bool = True,
+        rare_labels: float = 0.0,
         calibrate: bool = True,
         keep: float = 1.0,
         threshold: float | Literal["f1"] = "f1",
@@ -155,6 +159,7 @@ class SWNNRanker(RelearningEstimator):
         self.C = C
         self.vote_weight = vote_weight
         self.feature_weights = feature_weights
+        self.rare_labels = rare_labels
         self.calibrate = calibrate
         self.keep = keep
         self.threshold = threshold
@@ -336,6 +341,7 @@ class SWNNRanker(RelearningEstimator):
             n_candidates=plain(self.n_candidates),
             C=plain(self.C),
             vote_weight=plain(self.vote_weight),
+            rare_labels=float(self.rare_labels),
             random_state=int(self.random_state),
             calibrate=bool(self.calibrate),
             n_jobs=options.n_jobs,
@@ -356,6 +362,7 @@ class SWNNRanker(RelearningEstimator):
         if self.vote_weight != "auto":
             check_exponent(self.vote_weight, "vote_weight")
         check_flag(self.feature_weights, "feature_weights")
+        check_rare_labels(self.rare_labels)
         check_flag(self.calibrate, "calibrate")
         check_threshold(self.threshold)
         check_seed(self.random_state)

@@ -1,6 +1,6 @@
 """Build, memory, model size, opening and appending at the size of the paper's largest set.
 
-Usage: python asv_benchmarks/scale [--scale 1] [--cache build/bench-scale]
+Usage: python asv_benchmarks/scale [--ranker] [--scale 1] [--cache build/bench-scale]
 """
 
 from __future__ import annotations
@@ -12,13 +12,18 @@ from pathlib import Path
 from watch import Watched, run
 
 _LARGE, _LIVE = "Amazon-3M", "Amazon-670K"
+_MEMORY_BUDGET = 10**9  # the default of estimators
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="rows of the twins (1)")
     parser.add_argument("--cache", type=Path, default=Path("build/bench-scale"))
+    parser.add_argument("--ranker", action="store_true", help="train a ranker instead")
     arguments = parser.parse_args()
+    if arguments.ranker:
+        _print_ranker(_train_ranker(arguments.scale, arguments.cache))
+        return
     large, live = (_cached(name, arguments.scale, arguments.cache) for name in (_LARGE, _LIVE))
     run("warm_up.py")
     model = arguments.cache / "model"
@@ -27,6 +32,12 @@ def main() -> None:
     _print_reopened(run("reopen.py", large, model))
     shutil.rmtree(model)
     _print_live(run("live.py", live))
+
+
+def _train_ranker(scale: float, cache: Path) -> Watched:
+    twin = _cached(_LIVE, scale, cache)
+    run("warm_up.py")
+    return run("train_ranker.py", twin, _MEMORY_BUDGET)
 
 
 def _cached(name: str, scale: float, cache: Path) -> Path:
@@ -73,6 +84,21 @@ def _print_live(watched: Watched) -> None:
     _line(f"append {f['new']:,} rows", f"{f['append_seconds']:.3f} s CPU")
     _line("build anew with them", f"{f['rebuild_seconds']:.2f} s CPU")
     _line("ratio", f"{f['rebuild_seconds'] / f['append_seconds']:.0f}")
+
+
+def _print_ranker(watched: Watched) -> None:
+    f = watched.figures
+    print(
+        f"\nSYNTHETIC twin of {_LIVE}: {f['rows']:,} rows, {f['labels']:,} labels; a ranker with "
+        f"{f['neighbours']} neighbours and {f['candidates']} candidates (recall {f['recall']:.2f})"
+    )
+    _line("trained on one thread", f"{f['train_cpu_seconds']:.0f} s CPU")
+    _line("  wall time of it", f"{f['train_seconds']:.0f} s")
+    _line("peak memory of training", f"{f['train_peak']:.2f} GB", "8 GB")
+    _line("  with ranking 1,000 rows", f"{watched.peak:.2f} GB")
+    _line("  largest private (anonymous) part", f"{watched.peak_anonymous:.2f} GB")
+    _line("weights of label models", f"{f['weights']:,}")
+    _line("P@1 of 1,000 test rows", f"{f['p1']:.1f}")
 
 
 def _latency(f: dict[str, float]) -> str:

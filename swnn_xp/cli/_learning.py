@@ -11,7 +11,8 @@ from swnn_xp.cli._common import given
 
 KINDS = ("weights", "ranking")
 _VOTE = ("n_neighbors", "alpha", "beta", "calibrate")
-_RANKING = (*_VOTE, "n_candidates", "C", "vote_weight", "feature_weights", "random_state")
+_RANKING = (*_VOTE, "n_candidates", "C", "vote_weight", "feature_weights", "rare_labels",
+            "random_state")  # fmt: skip
 _PARAMS = {None: _VOTE, "weights": (*_VOTE, "random_state"), "ranking": _RANKING}
 _AUTO = ("n_neighbors", "n_candidates", "C", "vote_weight")
 _OPTIONS = {
@@ -19,6 +20,7 @@ _OPTIONS = {
     "C": "--C",
     "vote_weight": "--vote-weight",
     "feature_weights": "--no-feature-weights",
+    "rare_labels": "--rare-labels",
     "random_state": "--seed",
 }
 
@@ -46,6 +48,12 @@ def add_learning(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="fit probabilities on training rows (default: only with --learn ranking)",
     )
+    group.add_argument(
+        "--rare-labels",
+        type=float,
+        metavar="W",
+        help="weight of a label's rarity in its score: 0.25 brings rare labels forward (0)",
+    )
     group.add_argument("--seed", type=int, help="of learning (0)")
 
 
@@ -64,6 +72,7 @@ def learning_of(args: argparse.Namespace) -> tuple[str | None, dict[str, Any]]:
         vote_weight=args.vote_weight,
         feature_weights=False if args.no_feature_weights else None,
         calibrate=args.calibrate,
+        rare_labels=args.rare_labels,
         random_state=args.seed,
     )
     for name in on_line:

@@ -37,7 +37,7 @@ def train_part(ready: Prepared, machine: Machine, keep: float, tell: Progress) -
 
 def _compressed(ready: Prepared, keep: float, machine: Machine) -> Prepared:
     """Leave a part of the rows in the index."""
-    _, scaled, labels, _ = ready.training
+    scaled, labels = ready.training.scaled, ready.training.labels
     settings, ids = ready.settings, ready.model.row_ids
     kept = covering_rows(labels, keep, settings.random_state)
     index_class, placement, options = machine
@@ -91,7 +91,7 @@ def prepare_again(model: Model, settings: TrainingSettings, machine: Machine) ->
         n_neighbors=learned.selection.cuts[-1], n_candidates=learned.selection.n_candidates
     )
     return Prepared(
-        Training(plain, scaled, model.labels),
+        Training(plain, scaled, model.labels, weights=model.feature_weights),
         model,
         host_search(model.segments[0], machine.placement, machine.options),
         sized,

@@ -35,19 +35,36 @@ class LabelModels(NamedTuple):
     squares: NDArray[np.int64]  # (n_features,): of all weights, also of those dropped
 
 
-def prepare_rows(rows: QuantisedRows) -> kernels.Rows:
+def prepare_rows(rows: QuantisedRows, scales: NDArray[np.float64] | None = None) -> kernels.Rows:
     """Rows as the descent takes them.
+
+    Parameters
+    ----------
+    rows : QuantisedRows
+    scales : array of float64, (n_features,), optional
+        Factors of the features. All are multiplied by one number, so that rows have a mean squared
+        length of 1.
 
     Examples
     --------
     >>> rows = QuantisedRows(np.asarray([0, 1]), np.asarray([0], np.int32), np.asarray([2**23]), 1)
     >>> prepare_rows(rows).norms.tolist()
     [1.0]
+    >>> prepare_rows(rows, np.asarray([4.0])).scales.tolist()
+    [1.0]
     """
     values = (rows.quantised / QUANTISED_SCALE).astype(np.float32)  # 24 bits hold it exactly
-    running = np.concatenate([[0], np.cumsum(rows.quantised.astype(np.int64) ** 2)])
-    norms = (running[rows.indptr[1:]] - running[rows.indptr[:-1]]) / QUANTISED_SCALE**2
-    return kernels.Rows(frozen(rows.indptr), frozen(rows.indices), frozen(values), frozen(norms))
+    indptr, norms = frozen(rows.indptr), np.empty(rows.n_rows)
+    factors = np.ones(rows.n_features, np.float32)
+    if scales is not None:
+        factors[:] = scales
+        kernels.measure_rows(indptr, frozen(values * factors[rows.indices]), norms)
+        factors[:] = scales / np.sqrt(norms[norms > 0].mean() if norms.any() else 1.0)
+        values *= factors[rows.indices]
+    values = frozen(values)
+    kernels.measure_rows(indptr, values, norms)
+    features, factors = frozen(rows.indices), frozen(factors)
+    return kernels.Rows(indptr, features, values, frozen(norms), factors)
 
 
 def group_pairs(
@@ -97,6 +114,7 @@ def train_labels(
     problem: kernels.Problem,
     n_jobs: int = 1,
     done: Done | None = None,
+    scales: NDArray[np.float64] | None = None,
 ) -> LabelModels:
     """Train all labels, on several threads or elsewhere; the result does not depend on it.
 
@@ -110,6 +128,9 @@ def train_labels(
         Number of threads.
     done : callable, optional
         Called with (pairs trained, pairs in all). If it raises, training ends.
+    scales : array of float64, (n_features,), optional
+        Factors of the features while the models are trained; see `prepare_rows`. The weights
+        returned are those of features that are not scaled.
 
     Examples
     --------
@@ -121,7 +142,7 @@ def train_labels(
     ['0.67', '-0.67']
     """
     n_labels = pairs.indptr.size - 1
-    prepared, chunks = prepare_rows(rows), _chunks(pairs.indptr)
+    prepared, chunks = prepare_rows(rows, scales), _chunks(pairs.indptr)
     shared = rows.n_features, np.zeros(n_labels, np.int64), np.zeros(n_labels)
     squares = np.zeros(rows.n_features, np.int64)
     parts = [(np.empty(0, np.int32), np.empty(0, np.float32))]

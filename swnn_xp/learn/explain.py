@@ -36,8 +36,10 @@ class RankedExplanation:
     vote: float
     """What the neighbours give."""
     model: float
-    """What the label's linear model gives: its bias and the row's features. 0 without a model."""
+    """What the label's linear model gives: its bias and the row's features."""
     bias: float
+    """The same for every row. With ``rare_labels``, what rarity adds is in it; without it, a label
+    that has no model has no bias."""
     features: tuple[SharedFeature, ...]
     """Features of the row that the model weighs, the largest magnitude first. With the bias, their
     contributions add up to ``model`` exactly."""
@@ -115,12 +117,13 @@ def _linear_parts(
     model: Model, row: Any, label: int, ranker: Ranker, has_model: bool
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
     """Features of the row that the label's model weighs, what each adds, and the bias."""
+    bias = int(ranker.biases[label]) if label < ranker.biases.size else 0
     if not has_model:
-        return np.zeros(0, np.int32), np.zeros(0, np.int64), 0
+        return np.zeros(0, np.int32), np.zeros(0, np.int64), bias
     query = host_rows(model.queries(row, weighted=False))
     own = slice(int(ranker.indptr[label]), int(ranker.indptr[label + 1]))
     features, at, within = np.intersect1d(
         query.indices, ranker.features[own], assume_unique=True, return_indices=True
     )
     products = query.quantised[at].astype(np.int64) * ranker.weights[own][within]
-    return features, products << ranker.shift, int(ranker.biases[label])
+    return features, products << ranker.shift, bias

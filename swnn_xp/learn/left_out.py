@@ -32,6 +32,7 @@ def judge_left_out(
     out: NDArray[np.int64],
     n_jobs: int = 1,
     done: Done | None = None,
+    scales: NDArray[np.float64] | None = None,
 ) -> Judgement:
     """Score the candidates of the rows ``out`` by models that were trained without these rows."""
     plain, truth = training
@@ -44,7 +45,8 @@ def judge_left_out(
     rows, labels = pairs.rows[asked].astype(np.int64), label[asked]
     wanted = np.zeros(pairs.indptr.size - 1, bool)
     wanted[labels] = True
-    models = train_labels(plain, _kept(pairs, ~left & wanted[label], label), problem, n_jobs, done)
+    kept = _kept(pairs, ~left & wanted[label], label)
+    models = train_labels(plain, kept, problem, n_jobs, done, scales)
     scorer = Scorer.prepare(quantise_models(models, _NO_TABLES), plain.n_features)
     votes = pairs.offsets[asked].astype(np.float64)
     linear = score_pairs(scorer, Rows(*plain), (rows, labels)) * _STEP

@@ -60,7 +60,7 @@ def prepare(
     model = new_model(index_class, placement, placement.rows(scaled), labels, names or {})
     others = helpers()
     return Prepared(
-        Training(plain, scaled, labels),
+        Training(plain, scaled, labels, weights=weights),
         replace(model, feature_weights=weights),
         others.index(scaled) if others else host_search(model.segments[0], placement, options),
         settings.with_sizes(recall),

@@ -1,7 +1,7 @@
 """Rank the candidates of queries: by kernels where a backend has them, else by array functions.
 
 Both compute the same integers: a candidate's score is its vote score, one table entry for each cut,
-plus, if its label has a model, the exact product of the label's weights and the query, and a bias.
+plus the label's bias and, if it has a model, the exact product of its weights and the query.
 """
 
 from __future__ import annotations
@@ -101,8 +101,9 @@ def _rank_block(
     score = _vote_scores(pairs, votes, ranker, known, labels.n_labels)
     if ranker.modelled.shape[0] > 0:
         linear = _linear_scores(pairs, safe, queries, ranker) * 2**ranker.shift
-        linear = linear + xp.reshape(xp.take(ranker.biases, xp.reshape(safe, (-1,))), safe.shape)
         score = score + xp.where(known, linear, xp.zeros_like(linear))
+        bias = xp.reshape(xp.take(ranker.biases, xp.reshape(safe, (-1,))), safe.shape)
+        score = score + xp.where(safe == label, bias, xp.zeros_like(bias))
     return _best(label, score, k)
 
 

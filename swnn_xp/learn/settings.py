@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 Auto = Literal["auto"]
 Number = TypeVar("Number", int, float)
 
-_LOW_RECALL, _HIGH_RECALL = 0.7, 0.8  # of the first 50 candidates
+_LOW_RECALL = 0.7  # of the first 50 candidates
+_LOW_AGREEMENT, _HIGH_AGREEMENT = 0.45, 0.65  # of the vote and the labels of a row
+_LONG_ROW = 40  # features
 _USUAL_ROWS = 50  # a label with this many rows gets the plain C
 _LARGEST_FACTOR = 2.0  # the C of a label differs from the plain one by at most this factor
 _NEIGHBOURS, _MORE_NEIGHBOURS = 75, 100
@@ -23,6 +25,7 @@ class Rule(NamedTuple):
     C: float
     vote_weight: float
     missed: float  # cost of a positive that was no candidate, relative to C; 0 leaves it out
+    scale_power: float = 0.0  # models see features scaled by this power of their feature weight
 
 
 class TrainingSettings(NamedTuple):
@@ -35,6 +38,7 @@ class TrainingSettings(NamedTuple):
     C: float | Auto = "auto"
     vote_weight: float | Auto = "auto"
     missed: float | Auto = "auto"
+    rare_labels: float = 0.0  # weight of a label's rarity in its score
     random_state: int = 0
     n_jobs: int = 1
     memory_budget: int = 10**9
@@ -42,6 +46,7 @@ class TrainingSettings(NamedTuple):
     passes: int = 20
     dropped: float = 0.05
     C_power: float = 0.25  # C of a label falls with this power of its rows; 0: the same for all
+    scale_power: float | Auto = "auto"
     weight_rows: int = 125_000  # most rows that feature weights are learned from
     weight_neighbors: int = _NEIGHBOURS  # that vote while they are learned
     vote_pairs: int = 1_000_000  # pairs that the vote score is fitted on, about
@@ -70,6 +75,7 @@ class TrainingSettings(NamedTuple):
             C=0.3,
             vote_weight=0.6,
             missed=0.0,
+            scale_power=0.0,
             C_power=0.0,
             calibrate=False,
         )
@@ -89,24 +95,28 @@ class TrainingSettings(NamedTuple):
         candidates = _chosen(self.n_candidates, _MORE_CANDIDATES if low else _CANDIDATES)
         return self._replace(n_neighbors=neighbours, n_candidates=candidates)
 
-    def rule(self, recall: float) -> Rule:
+    def rule(self, agreement: float, row_size: float) -> Rule:
         """Choose what was not set.
 
-        Where nearly all labels of a row are among its candidates, labels are consistent: models
-        may fit closer, lean less on the vote, and learn from the few positives that were missed.
-        Where many are missed they are as good as random, and learning from them does harm.
+        The agreement tells how many of a row's n labels are its n first candidates. Where most are,
+        labels are given consistently: models may fit closer, lean less on the vote, and learn from
+        the positives that were missed. Where few are, a missed positive is as good as random, and
+        learning from it does harm.
+
+        In rows of few features, scaled features would make the lengths of rows too different.
 
         Examples
         --------
-        >>> TrainingSettings().rule(0.5)
-        Rule(C=0.2, vote_weight=0.65, missed=0.0)
+        >>> TrainingSettings().rule(0.3, 10.0)
+        Rule(C=0.2, vote_weight=0.65, missed=0.0, scale_power=0.0)
         """
-        trust = (recall - _LOW_RECALL) / (_HIGH_RECALL - _LOW_RECALL)
+        trust = (agreement - _LOW_AGREEMENT) / (_HIGH_AGREEMENT - _LOW_AGREEMENT)
         trust = min(1.0, max(0.0, trust))
         return Rule(
-            C=_chosen(self.C, 0.2 + 0.2 * trust),
-            vote_weight=_chosen(self.vote_weight, 0.65 - 0.15 * trust),
+            C=_chosen(self.C, 0.2 + 0.35 * trust),
+            vote_weight=_chosen(self.vote_weight, 0.65 - 0.25 * trust),
             missed=_chosen(self.missed, trust),
+            scale_power=_chosen(self.scale_power, 0.5 if row_size >= _LONG_ROW else 0.0),
         )
 
 

@@ -20,6 +20,7 @@ from swnn_xp.learn.feature_weights import feature_weights
 from swnn_xp.learn.host_search import Search
 from swnn_xp.learn.left_out import judge_left_out
 from swnn_xp.learn.quantised_models import quantise_models
+from swnn_xp.learn.rarity import rarity
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.settings import Rule, TrainingSettings, label_costs
 from swnn_xp.learn.vote_score import VoteScore, fit_vote_score
@@ -59,6 +60,8 @@ class Training(NamedTuple):
     labels: LabelRows
     representatives: Representatives | None = None
     """What is searched, unless it is the rows themselves."""
+    weights: NDArray[np.float64] | None = None
+    """Feature weights, if there are any."""
 
     def voters(self) -> Voters:
         """The rows that vote, and which of them a row must not hear: its copies."""
@@ -123,6 +126,12 @@ class Judged(NamedTuple):
     blocks: list[Candidates]
     score: VoteScore
     recall: float
+    agreement: float
+    row_size: float
+
+    def rule(self, settings: TrainingSettings) -> Rule:
+        """What the descent uses."""
+        return settings.rule(self.agreement, self.row_size)
 
 
 def judge(
@@ -131,7 +140,9 @@ def judge(
     """Fit the vote score to candidates, and count how many labels are among them."""
     tell("vote score", 0, 1)
     score = fit_vote_score(*_sample(blocks, settings))
-    return Judged(blocks, score, candidate_recall(blocks, training.labels))
+    plain, labels = training.plain, training.labels
+    recall, agreement = candidate_recall(blocks, labels), vote_agreement(blocks, labels)
+    return Judged(blocks, score, recall, agreement, plain.indices.size / max(1, plain.n_rows))
 
 
 def train_judged(
@@ -144,10 +155,12 @@ def train_judged(
 ) -> Learned:
     """Learn label models; the candidates are thrown away on the way unless they are to be kept."""
     models, calibration = _label_models(training, judged, settings, tell, keep)
-    rule = settings.rule(judged.recall)
+    rule = judged.rule(settings)
     tables = np.stack([judged.score.tables(weight) for weight in (1.0, rule.vote_weight)])
+    ranker = quantise_models(models, tables)
+    added = _rarity(training.labels, settings)
     return Learned(
-        quantise_models(models, tables),
+        ranker._replace(biases=ranker.biases + added),
         _selection(settings, training.labels.n_labels),
         settings.beta,
         training.plain.n_features,
@@ -164,7 +177,7 @@ def _label_models(
     tell: Progress,
     keep: bool = False,
 ) -> tuple[LabelModels, Calibration | None]:
-    rule = settings.rule(judged.recall)
+    rule = judged.rule(settings)
     table = judged.score.tables(rule.vote_weight)
     missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if rule.missed > 0 else None
     pairs = group_pairs(
@@ -179,13 +192,23 @@ def _label_models(
     def telling(stage: str) -> Done:
         return lambda done, total: tell(stage, done, total)
 
-    models = train_labels(training.plain, pairs, problem, settings.n_jobs, telling("label models"))
+    scales = None
+    if training.weights is not None and rule.scale_power > 0:
+        scales = training.weights**rule.scale_power
+    plain, n_jobs = training.plain, settings.n_jobs
+    models = train_labels(plain, pairs, problem, n_jobs, telling("label models"), scales)
     if not settings.calibrate:
         return models, None
     out = chosen_rows(training.labels.n_rows, _LEFT_OUT, settings.random_state)
-    rows, machine = (training.plain, training.labels), (settings.n_jobs, telling("probabilities"))
-    judgement = judge_left_out(rows, pairs, problem, rule.vote_weight, out, *machine)
-    return models, fit_calibration(judgement)
+    rows, machine = (plain, training.labels), (n_jobs, telling("probabilities"))
+    judged_out = judge_left_out(rows, pairs, problem, rule.vote_weight, out, *machine, scales)
+    added = _rarity(training.labels, settings)[judged_out.labels] * 2.0**-SCORE_BITS
+    return models, fit_calibration(judged_out._replace(scores=judged_out.scores + added))
+
+
+def _rarity(labels: LabelRows, settings: TrainingSettings) -> NDArray[np.int64]:
+    counts = np.bincount(labels.indices, minlength=labels.n_labels)
+    return rarity(counts, labels.n_rows, settings.rare_labels)
 
 
 def label_problem(n_rows: NDArray[np.int64], rule: Rule, settings: TrainingSettings) -> Problem:
@@ -239,13 +262,26 @@ def to_candidates(
 
 
 def candidate_recall(blocks: list[Candidates], labels: LabelRows) -> float:
-    """Share of the rows' labels that are among the first 50 candidates, of those that could be.
+    """Share of the rows' labels that are among the first 50 candidates, of those that could be."""
+    right = sum(int(block.right[:, :_FIRST_CANDIDATES].sum()) for block in blocks)
+    return right / max(1, _possible(labels))
 
-    A label of a single row is never a candidate of that row.
-    """
+
+def vote_agreement(blocks: list[Candidates], labels: LabelRows) -> float:
+    """Share of the rows' labels that are among as many first candidates, of those that could be."""
+    sizes, right, first = np.diff(labels.indptr), 0, 0
+    for block in blocks:
+        n_rows, n_candidates = block.right.shape
+        wanted = np.arange(n_candidates) < sizes[first : first + n_rows, None]
+        right += int(block.right[wanted].sum())
+        first += n_rows
+    return right / max(1, _possible(labels))
+
+
+def _possible(labels: LabelRows) -> int:
+    """Labels of rows that leave-one-out can find: those of a single row never are."""
     n_rows = np.bincount(labels.indices, minlength=labels.n_labels)
-    possible = int((n_rows[labels.indices] > 1).sum())
-    return sum(int(block.right[:, :_FIRST_CANDIDATES].sum()) for block in blocks) / max(1, possible)
+    return int((n_rows[labels.indices] > 1).sum())
 
 
 def _selection(settings: TrainingSettings, n_labels: int) -> Selection:

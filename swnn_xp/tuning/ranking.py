@@ -179,7 +179,7 @@ class _Run:
             judged = judge(training, blocks, settings, tell)
             done: dict[Rule, NDArray[np.int64]] = {}  # what "auto" has become may be there already
             for i in mine:
-                rule = tried[i].rule(judged.recall)
+                rule = judged.rule(tried[i])
                 if rule not in done:
                     telling = _staged(tell, f"setting {len(self.scores) + 1} of {len(tried)}: ")
                     learned = train_judged(training, judged, tried[i], telling, keep=True)

@@ -30,14 +30,14 @@ def check_topk(clf, X, Y, Q, k):
     K=st.integers(1, 8),
     k=st.integers(1, 9),
     exponents=st.tuples(exact_exponents, exact_exponents),
-    weighted=st.booleans(),
+    other=st.tuples(st.booleans(), st.sampled_from([0.0, 0.25, 3.0])),
 )
 def test_scores_follow_from_the_stored_integers(
-    ranker, problem: Problem, S, K, k, exponents, weighted
+    ranker, problem: Problem, S, K, k, exponents, other
 ):
     alpha, beta = exponents
-    clf = ranker(n_neighbors=S, alpha=alpha, beta=beta, n_candidates=K, feature_weights=weighted)
-    clf.fit(problem.X, problem.Y)
+    clf = ranker(n_neighbors=S, alpha=alpha, beta=beta, n_candidates=K)
+    clf.set_params(feature_weights=other[0], rare_labels=other[1]).fit(problem.X, problem.Y)
     check_topk(clf, problem.X, problem.Y, problem.Q, k)
 
 

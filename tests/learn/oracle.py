@@ -62,8 +62,7 @@ def _score(arrays, meta, label, voters, t):
         own = slice(arrays["indptr"][label], arrays["indptr"][label + 1])
         parts = zip(arrays["features"][own].tolist(), arrays["weights"][own].tolist(), strict=True)
         total += sum(weight * int(t[feature]) for feature, weight in parts) * 2 ** meta["shift"]
-        total += int(arrays["biases"][label])
-    return total
+    return total + (int(arrays["biases"][label]) if label < arrays["biases"].size else 0)
 
 
 def topk(model, X, Y, query, k):

@@ -200,3 +200,23 @@ def test_what_stops_training_stops_it_soon(monkeypatch, n_jobs):
     with pytest.raises(KeyboardInterrupt):
         train_labels(ROWS, many, problem([0.4] * 200), n_jobs, stop)
     assert len(trained) < 100
+
+
+def test_scaled_features_are_penalised_less_and_weights_are_those_of_plain_features():
+    pairs, scales = random_pairs(8), np.random.default_rng(8).uniform(0.2, 3.0, D)
+    found = train_labels(ROWS, pairs, problem([0.4] * L), scales=scales)
+    prepared = descent.prepare_rows(ROWS, scales)
+    assert prepared.norms[prepared.norms > 0].mean() == pytest.approx(1.0)
+    assert np.allclose(prepared.scales / scales, prepared.scales[0] / scales[0])
+    for label in range(L):
+        alone = own(pairs, label)
+        X = DENSE[alone.rows] * prepared.scales
+        right = newton(X, np.sign(alone.signs), alone.offsets, np.full(alone.rows.size, 0.4))
+        assert np.allclose(dense_weights(found, label), right[:-1] * prepared.scales, atol=1e-5)
+
+
+def test_a_factor_common_to_all_scales_changes_nothing():
+    pairs, asked = random_pairs(9), problem([0.4] * L, tight=False)
+    scales = np.random.default_rng(9).uniform(0.2, 3.0, D)
+    one, other = (train_labels(ROWS, pairs, asked, scales=s) for s in (scales, 4 * scales))
+    assert equal(one, other)

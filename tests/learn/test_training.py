@@ -12,6 +12,10 @@ from learn.problems import digest, rows_and_labels
 
 from swnn_xp import LearnedWeights, SWNNRanker
 from swnn_xp.learn import descent, train
+from swnn_xp.learn.candidates import Candidates
+from swnn_xp.learn.settings import TrainingSettings
+from swnn_xp.learn.train import vote_agreement
+from swnn_xp.rows.records import LabelRows
 
 X, Y = rows_and_labels(200, 25, 9)
 ALONE = """
@@ -167,3 +171,18 @@ def test_ranking_by_array_code_fits_the_budget(tmp_path):
     clf = SWNNRanker.load(tmp_path, backend="numpy", memory_budget=budget)
     clf.predict_topk(X[:2])
     assert peak_of(lambda: clf.predict_topk(X[:300])) < budget
+
+
+def test_agreement_counts_labels_among_as_many_first_candidates():
+    right = np.asarray([[1, 0, 1], [1, 1, 0]], np.uint8)
+    block = Candidates(np.zeros((2, 3), np.int32), np.zeros((2, 3, 1), np.uint16), right)
+    labels = LabelRows(np.asarray([0, 2, 3]), np.asarray([0, 1, 0], np.int32), 2)
+    assert vote_agreement([block], labels) == 2 / 2  # label 1 has a single row: not to be found
+    assert vote_agreement([], labels) == 0.0
+
+
+def test_only_long_rows_are_scaled_for_the_label_models():
+    settings = TrainingSettings()
+    assert settings.rule(0.9, 39.0).scale_power == 0.0
+    assert settings.rule(0.9, 40.0).scale_power == 0.5
+    assert settings.for_weights().rule(0.9, 40.0).scale_power == 0.0

@@ -24,12 +24,13 @@ MISSED = 2
 
 
 class Rows(NamedTuple):
-    """Training rows of unit length."""
+    """Training rows, of unit length before their features were scaled."""
 
     indptr: np.ndarray  # int64, (n_rows + 1,)
     features: np.ndarray  # int32, (nnz,)
-    values: np.ndarray  # float32, (nnz,): quantised values / 2**23, exact
+    values: np.ndarray  # float32, (nnz,): quantised values / 2**23, exact, times the scale
     norms: np.ndarray  # float64, (n_rows,): squared length
+    scales: np.ndarray  # float32, (n_features,): a large one makes a large weight cost less
 
 
 class Pairs(NamedTuple):
@@ -70,6 +71,16 @@ class Models(NamedTuple):
     weights: np.ndarray  # float32, the same
     sizes: np.ndarray  # int64, (n_labels,): -1 for a label without a positive pair
     biases: np.ndarray  # float64, (n_labels,)
+
+
+@kernel
+def measure_rows(indptr, values, norms):  # type: ignore[no-untyped-def]
+    """Squared length of each row; exact where values have 24 bits and the length is about 1."""
+    for row in range(norms.size):
+        total = 0.0
+        for p in range(indptr[row], indptr[row + 1]):
+            total += np.float64(values[p]) * np.float64(values[p])
+        norms[row] = total
 
 
 @inline
@@ -192,6 +203,7 @@ def _solve(rows, pairs, label, problem, buffers):  # type: ignore[no-untyped-def
 def _take_weights(rows, pairs, label, dropped, buffers, models, kept):  # type: ignore[no-untyped-def]
     """Move the weights out of the buffer, which is left all zeros; the number kept so far.
 
+    They become weights of features that are not scaled.
     A pair whose dual variable rose and fell back to 0 leaves rounding errors in the weights.
     """
     first, last = pairs.indptr[label], pairs.indptr[label + 1]
@@ -205,6 +217,7 @@ def _take_weights(rows, pairs, label, dropped, buffers, models, kept):  # type: 
             if weight == 0.0:  # nearly always: an earlier row had the feature
                 continue
             buffers.weights[feature] = 0.0
+            weight *= rows.scales[feature]
             buffers.squares[feature] += np.int64(np.rint(weight * weight * SQUARES_SCALE))
             if abs(weight) > dropped:
                 models.features[kept] = feature

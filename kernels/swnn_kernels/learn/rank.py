@@ -1,6 +1,7 @@
 """Ranking a query: candidates, vote score, label models, best k. All integers.
 
 A score is an integer in steps of 2**-38: ``(w.q << shift) + bias + one table entry for each cut``.
+A label without a model has a bias alone, which is 0 unless rare labels are to come first.
 """
 
 from __future__ import annotations
@@ -63,12 +64,14 @@ def _vote_score(scorer, tally, slot, is_modelled):  # type: ignore[no-untyped-de
 
 @inline
 def _score(scorer, tally, bits, label, scattered, query):  # type: ignore[no-untyped-def]
-    """Score of a candidate; labels that came after the training have no model."""
-    is_modelled = label < scorer.modelled.size and scorer.modelled[label] != 0
+    """Score of a candidate; labels that came after the training have no model and no bias."""
+    is_known = label < scorer.modelled.size
+    is_modelled = is_known and scorer.modelled[label] != 0
     score = _vote_score(scorer, tally, slot_of(tally, bits, label), is_modelled)
     if is_modelled:
-        linear = linear_score(scorer, label, scattered, query)
-        score += (linear << scorer.shift) + scorer.biases[label]
+        score += linear_score(scorer, label, scattered, query) << scorer.shift
+    if is_known:
+        score += scorer.biases[label]
     return score
 
 

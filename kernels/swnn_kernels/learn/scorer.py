@@ -27,7 +27,7 @@ class Ranker(NamedTuple):
     indptr: Int64  # (n_labels + 1,)
     features: Int32  # (nnz,), ascending in a label
     weights: Int16  # (nnz,)
-    biases: Int64  # (n_labels,), in steps of 2**-38
+    biases: Int64  # (n_labels,), in steps of 2**-38; also of labels without a model
     modelled: Uint8  # (n_labels,): 0 where the vote score stands alone
     tables: Int64  # (2 * n_cuts * N_BINS,): for labels without a model, then for those with one
     shift: int  # turns the step of a product weight * value into that of a score

@@ -7,7 +7,7 @@ import numpy as np
 from swnn_kernels.dtypes import frozen
 from swnn_kernels.learn.bins import N_BINS, fill_bins
 from swnn_kernels.learn.candidates import Selection, digest_rows, find_candidates, mark_right
-from swnn_kernels.learn.descent import Buffers, Models, Pairs, Problem, Rows, descend
+from swnn_kernels.learn.descent import Buffers, Models, Pairs, Problem, Rows, descend, measure_rows
 from swnn_kernels.learn.pairs import Block, count_pairs, place_pairs
 from swnn_kernels.learn.rank import CandidateRanker, rank_candidates
 from swnn_kernels.learn.score_pairs import score_pairs
@@ -49,7 +49,8 @@ def _descend(block: Block) -> None:
     count_pairs(block, True, ends)
     pairs = Pairs(_ints(0, 2), np.empty(2, np.int32), np.empty(2, np.float32), np.empty(2, np.int8))
     place_pairs(block, offsets, True, 0.0, np.zeros(1, np.int64), pairs)
-    parts = _ints(0, 1, 2), _short(0, 0), np.ones(2, np.float32), np.ones(2)
+    parts = _ints(0, 1, 2), _short(0, 0), np.ones(2, np.float32), np.ones(2), np.ones(1, np.float32)
+    measure_rows(frozen(parts[0]), frozen(parts[2]), np.empty(2))
     problem = Problem(np.ones(1), 1.0, 1.0, 0.1, 1, 0, 0.0)
     counts = np.zeros(1, np.int64)
     buffers = Buffers(
