@@ -20,10 +20,11 @@ from swnn_xp.backends import Options
 from swnn_xp.learn.candidates import Candidates, Voters, candidates_of, copy_numbers
 from swnn_xp.learn.descent import LabelModels, group_pairs, train_labels
 from swnn_xp.learn.quantised_models import quantise_models
+from swnn_xp.learn.rarity import rarity
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.settings import TrainingSettings
 from swnn_xp.learn.staleness import retrained
-from swnn_xp.learn.train import Progress, block_size, label_problem, offsets_of
+from swnn_xp.learn.train import Progress, block_size, label_problem, offsets_of, scales_of
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.quantise import quantise_rows
@@ -63,9 +64,12 @@ def relearn_labels(
     models = train_labels(
         take_rows(plain, chosen), pairs, problem, settings.n_jobs,
         lambda done, total: tell("label models", done, total),
+        scales_of(model.feature_weights, learned.rule),
     )  # fmt: skip
     trained = None if learned.trained is None else retrained(learned.trained, model, wanted)
     ranker = replace_models(learned.checked_ranker, models, wanted)
+    added = rarity(model.label_counts, model.n_rows, settings.rare_labels)
+    ranker = ranker._replace(biases=ranker.biases + np.where(wanted, added, 0))
     learned = replace(learned, ranker=ranker, trained=trained)
     return replace(model, learned=learned, version=model.version + 1)
 

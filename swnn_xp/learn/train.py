@@ -192,9 +192,7 @@ def _label_models(
     def telling(stage: str) -> Done:
         return lambda done, total: tell(stage, done, total)
 
-    scales = None
-    if training.weights is not None and rule.scale_power > 0:
-        scales = training.weights**rule.scale_power
+    scales = scales_of(training.weights, rule)
     plain, n_jobs = training.plain, settings.n_jobs
     models = train_labels(plain, pairs, problem, n_jobs, telling("label models"), scales)
     if not settings.calibrate:
@@ -204,6 +202,11 @@ def _label_models(
     judged_out = judge_left_out(rows, pairs, problem, rule.vote_weight, out, *machine, scales)
     added = _rarity(training.labels, settings)[judged_out.labels] * 2.0**-SCORE_BITS
     return models, fit_calibration(judged_out._replace(scores=judged_out.scores + added))
+
+
+def scales_of(weights: NDArray[np.float64] | None, rule: Rule) -> NDArray[np.float64] | None:
+    """Scales of the features for label models; None leaves them as they are."""
+    return None if weights is None or rule.scale_power == 0 else weights**rule.scale_power
 
 
 def _rarity(labels: LabelRows, settings: TrainingSettings) -> NDArray[np.int64]:
