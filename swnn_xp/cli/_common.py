@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import itertools
+import os
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,7 +17,7 @@ from swnn_xp import load
 from swnn_xp._progress import note
 from swnn_xp.backends import BACKENDS
 from swnn_xp.io import read_names, read_xmc
-from swnn_xp.io.atomic import open_atomic
+from swnn_xp.io.atomic import is_special, open_atomic
 from swnn_xp.io.streams import STDIN
 from swnn_xp.loading import AnyModel
 
@@ -153,6 +155,20 @@ def find_names(data: Path, given: Path | None, stem: str) -> list[str] | None:
 def is_stdout(path: Path | None) -> bool:
     """Whether an output option means standard output."""
     return path is None or str(path) == "-"
+
+
+def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+    """Refuse to replace a file that the command reads, under whatever name."""
+    for out, source in itertools.product(outputs, inputs):
+        if out is not None and source is not None and _is_same_file(out, source):
+            raise ValueError(f"{out}: is an input of this command; write to another file")
+
+
+def _is_same_file(out: Path, source: Path) -> bool:
+    try:
+        return out.is_file() and not is_special(out) and os.path.samefile(out, source)
+    except OSError:  # what can't be opened is said when it is
+        return False
 
 
 @contextlib.contextmanager

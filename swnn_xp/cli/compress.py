@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
 
         note("trying parts of the rows ...")
         keep = smallest_part(clf, args.max_loss, tell=_show)
-    if keep < 1:
+    if keep != 1:
         clf.compress(keep)
     clf.save(args.output)
     print(f"{args.output}: {clf.n_samples_fit_:,} of {before:,} rows")

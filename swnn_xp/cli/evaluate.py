@@ -16,6 +16,7 @@ from swnn_xp.cli._common import (
     DATA_HELP,
     add_model,
     add_strict,
+    check_outputs,
     input_path,
     new_parser,
     open_model,
@@ -65,6 +66,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
+    check_outputs([args.html], [args.file])
     clf = open_model(args)
     check_features(clf, args.file, args)
     X, Y = read_data(args.file, args.strict)

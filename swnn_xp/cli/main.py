@@ -77,6 +77,8 @@ class _Terminated(KeyboardInterrupt):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code (2 for bad input)."""
+    if sys.stdout is None:  # closed by the caller: `swnn info model >&-`
+        return _complain("standard output is closed")
     try:
         with _sigterm_stops():
             # Commands are imported here: Ctrl-C may come this early.
@@ -87,7 +89,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        what = error.strerror or str(error)
+        return _complain(f"{error.filename}: {what}" if error.filename else what)
     except (ValueError, ImportError) as error:
         return _complain(str(error))
     except MemoryError:

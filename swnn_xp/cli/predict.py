@@ -24,6 +24,7 @@ from swnn_xp.bulk.sources import JsonRows, RowSource, open_source
 from swnn_xp.cli._common import (
     add_model,
     add_strict,
+    check_outputs,
     input_path,
     is_stdout,
     open_model,
@@ -116,6 +117,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _predict_here(args: argparse.Namespace) -> None:
     to_stdout = is_stdout(args.output)
+    check_outputs([args.output], [*args.files, args.row_map])
     out_format = choose_format(None if to_stdout else args.output, args.format)
     threshold = Threshold(args.min_probability, args.at_least)
     clf = open_model(args)

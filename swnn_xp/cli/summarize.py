@@ -9,6 +9,7 @@ from swnn_xp.cli._common import (
     DATA_HELP,
     add_name_maps,
     add_strict,
+    check_outputs,
     find_names,
     input_path,
     new_parser,
@@ -42,6 +43,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
+    check_outputs([args.html], [args.file, args.label_map, args.feature_map])
     counts = count(*read_data(args.file, args.strict))
     print(format_summary(counts.summary()))
     if args.html is None:

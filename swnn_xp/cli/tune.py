@@ -12,6 +12,7 @@ from swnn_xp.cli._common import (
     DATA_HELP,
     add_machine,
     add_strict,
+    check_outputs,
     input_path,
     new_parser,
     output,
@@ -105,6 +106,7 @@ def run(args: argparse.Namespace) -> None:
                 raise ValueError(f"--{name} is not for --learn {args.learn}")
     if args.two_step and args.wide:
         raise ValueError("--two-step is for the paper's settings, not for --wide")
+    check_outputs([args.output, args.plot], [args.train, args.group])
     X, Y = read_data(args.train, args.strict)
     result = (_tune_published if args.learn is None else _tune_ranking)(args, X, Y)
     print(format_result(result))

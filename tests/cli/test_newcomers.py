@@ -205,3 +205,38 @@ def test_an_empty_pipe_has_no_rows(folder, capfd):
     assert capfd.readouterr().out == "row,id,rank,label,score,probability\n"
     assert main([*args, "jsonl"]) == 0
     assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["predict", "MODEL", "FILE", "-o", "FILE"],
+        ["predict", "MODEL", "FILE", "-o", "LINK"],
+        ["evaluate", "MODEL", "FILE", "--html", "FILE"],
+        ["summarize", "FILE", "--html", "FILE"],
+        ["tune", "FILE", "-o", "FILE"],
+    ],
+)
+def test_an_input_is_not_replaced(folder, tmp_path, capsys, command):
+    file, link = tmp_path / "train.txt", tmp_path / "link.txt"
+    write_xmc(file, X, Y)
+    link.symlink_to(file)
+    before = file.read_bytes()
+    names = {"MODEL": folder / "model", "FILE": file, "LINK": link}
+    assert main([str(names.get(word, word)) for word in command]) == 2
+    assert "is an input of this command" in capsys.readouterr().err
+    assert file.read_bytes() == before
+
+
+def test_a_part_above_all_rows(folder, tmp_path, capsys):
+    small = ["compress", str(folder / "model"), "-o", str(tmp_path / "small"), "--keep"]
+    assert main([*small, "2"]) == 2
+    assert "keep must be above 0 and at most 1" in capsys.readouterr().err
+    assert main([*small, "1"]) == 0
+
+
+def test_standard_output_is_closed(folder):
+    run = [sys.executable, "-m", "swnn_xp", "info", str(folder / "model")]
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *run], stderr=subprocess.PIPE)
+    assert done.returncode == 2
+    assert done.stderr == b"swnn: error: standard output is closed\n"
