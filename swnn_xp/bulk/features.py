@@ -98,6 +98,8 @@ class NamedFeatures:
     def _by_number(self, fields: dict[str, Any]) -> Iterable[tuple[int, float]]:
         indices = fields.get("indices")
         if not isinstance(indices, list):
+            if "text" in fields:
+                raise ValueError("has a text, but the model was not fitted on texts")
             raise ValueError("has neither features nor a list of indices")
         values = fields.get("values", [1.0] * len(indices))
         if not isinstance(values, list) or len(values) != len(indices):

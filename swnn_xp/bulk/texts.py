@@ -42,6 +42,8 @@ class TextRows:
 
 def _text(path: PathLike, record: JsonRecord) -> str:
     text = record.fields["text"]
+    if text is None:  # an empty text, as in training
+        text = ""
     if not isinstance(text, str):
         raise FormatError(path, record.line, f"text must be a string, not {text!r:.40}")
     if "features" in record.fields or "indices" in record.fields:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from swnn_xp._checks import check_count
-from swnn_xp.bulk.sources import open_source
+from swnn_xp.bulk.sources import JsonRows, open_source
 from swnn_xp.cli._common import (
     add_model,
     add_strict,
@@ -47,8 +47,6 @@ def run(args: argparse.Namespace) -> None:
     if (args.text is not None) == by_row or (args.file is None) != (args.row is None):
         raise ValueError("say which row: FILE with --row I, or --text TEXT")
     clf = open_model(args)
-    if by_row:
-        check_features(clf, args.file, args)
     x = _row(args, clf) if by_row else [args.text]
     if args.label is None:
         check_count(args.k, "k")
@@ -64,8 +62,11 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _row(args: argparse.Namespace, clf: AnyModel) -> Any:
+    source = open_source(args.file, clf, strict=args.strict)
+    if not isinstance(source, JsonRows):  # which name their features, or number them
+        check_features(clf, args.file, args)
     rows = 0
-    for block in open_source(args.file, clf, strict=args.strict).blocks(_BLOCK):
+    for block in source.blocks(_BLOCK):
         rows = block.end.row
         if 0 <= args.row < rows:
             i = args.row - block.first_row

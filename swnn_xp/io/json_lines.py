@@ -112,7 +112,8 @@ def _parse(path: PathLike, number: int, line: bytes) -> JsonRecord | None:
     except (ValueError, RecursionError) as error:
         raise FormatError(path, number, f"not JSON: {error}") from None
     if not isinstance(fields, dict):
-        raise FormatError(path, number, f"a JSON object is wanted, not {line[:40]!r}")
+        shown = text.strip()[:40].decode("utf-8", "replace")
+        raise FormatError(path, number, f"a JSON object is wanted, not {shown}")
     return JsonRecord(number, fields)
 
 

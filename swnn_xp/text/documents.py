@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from swnn_xp.io.errors import FormatError, PathLike
-from swnn_xp.io.streams import BOM, open_input
+from swnn_xp.io.streams import BOM, STDIN, open_input
 
 _LABELS = ("labels", "subject_uris", "subjects")  # the last two are Annif's
 _IDS = ("id", "document_id")
@@ -73,7 +73,7 @@ def format_of(path: PathLike) -> str:
     'jsonl'
     """
     name = str(path).lower()
-    if name == "-":
+    if name in ("-", STDIN):
         return "jsonl"
     suffix = Path(name.removesuffix(".gz").removesuffix(".xz")).suffix.removeprefix(".")
     known = {"ndjson": "jsonl"} | {each: each for each in _readers()}
@@ -107,6 +107,9 @@ def _json_lines(path: PathLike) -> Records:
             continue
         try:
             record = json.loads(line)
+        except json.JSONDecodeError as error:
+            what = f"is not JSON: {error.msg} (column {error.colno})"
+            raise FormatError(path, number, what) from None
         except (ValueError, RecursionError) as error:
             raise FormatError(path, number, f"is not JSON: {error}") from None
         if not isinstance(record, dict):

@@ -1,6 +1,8 @@
 """`swnn fit --text`: the model of the pipeline that a user would write."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -126,6 +128,38 @@ def test_predict_texts(corpus, tmp_path, capsys):
             given = answer["scores"]
             np.testing.assert_allclose(given, expected, rtol=1e-6)
         assert answers[-1]["labels"]
+
+
+def test_fit_reads_texts_from_a_pipe(corpus, tmp_path):
+    command = [sys.executable, "-m", "swnn_xp", "fit", "--text", "-", "-o", str(tmp_path / "m")]
+    subprocess.run([*command, "--backend", "numpy"], input=corpus.read_bytes(), check=True)
+    assert swnn_xp.load(tmp_path / "m").row_names_[0] == "d0"
+
+
+def test_a_text_of_null_is_empty(corpus, tmp_path, capsys):
+    model, new = str(tmp_path / "m"), tmp_path / "new.jsonl"
+    main(["fit", "--text", str(corpus), "-o", model])
+    capsys.readouterr()
+    new.write_text('{"id": "a", "text": null}\n{"id": "b", "text": "red car"}\n')
+    assert main(["predict", model, str(new), "-k", "1"]) == 0
+    _, *lines = capsys.readouterr().out.splitlines()
+    assert [line.split("\t")[:2] for line in lines] == [["1", "b"]]
+
+
+def test_explain_json_lines_beside_another_feature_map(corpus, tmp_path, capsys):
+    main(["fit", "--text", str(corpus), "-o", str(tmp_path / "m")])
+    (tmp_path / "feature_map.txt").write_text("of\nanother\ndata set\n")
+    assert main(["explain", str(tmp_path / "m"), str(corpus), "--row", "0"]) == 0
+    assert "vehicle: score" in capsys.readouterr().out
+
+
+def test_a_text_for_a_model_of_rows(tmp_path, capsys):
+    swnn_xp.SWNNClassifier().fit([[1.0]], [[1]]).save(tmp_path / "m")
+    (tmp_path / "new.jsonl").write_text('{"text": "red car"}\n')
+    assert main(["predict", str(tmp_path / "m"), str(tmp_path / "new.jsonl")]) == 2
+    assert "new.jsonl:1: has a text, but the model was not fitted on texts" in (
+        capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
