@@ -38,7 +38,7 @@ class Size(NamedTuple):
 
 SIZES = {
     "small": Size(
-        600, 400, 12, 50, 24, "e0048da33f6a2b9cfbca0415586375b8", "410f917b8e0e2edb21a60b8c2b9566a6"
+        600, 400, 12, 50, 24, "e0048da33f6a2b9cfbca0415586375b8", "d18ec97b5b5cf117473652e7584a22de"
     ),
     "large": Size(
         200_000,
@@ -47,7 +47,7 @@ SIZES = {
         5_000,
         1_024,
         "7e89ddf20921b2af324cc0a476bd57c0",
-        "ff1d45313e3c3cbf0ca079e5a81bda45",
+        "addd781eb0025eb7f87d59eef4502185",
     ),
 }
 

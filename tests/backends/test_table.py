@@ -235,13 +235,13 @@ def test_rows_with_repeats_zeros_and_extremes_are_the_same_everywhere():
             assert ours.dtype == theirs.dtype
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_portable_errors_are_those_of_the_host(bad):
+@pytest.mark.parametrize(("bad", "said"), [(np.nan, "NaN"), (np.inf, "inf")])
+def test_portable_errors_are_those_of_the_host(bad, said):
     from swnn_xp.rows.on_device import compressed_entries, dense_entries, device_rows
 
     X = np.eye(3)
     X[1, 2] = bad
-    with pytest.raises(ValueError, match=f"X: row 1, column 2 is {bad}"):
+    with pytest.raises(ValueError, match=f"X: row 1, column 2 is {said}"):
         device_rows(dense_entries(X, "X"), "X")
     parts = np.asarray([0, 1]), np.asarray([7]), np.asarray([1.0])
     entries = compressed_entries(*parts, (1, 3), "X")
@@ -249,7 +249,7 @@ def test_portable_errors_are_those_of_the_host(bad):
         device_rows(entries, "X")
     with pytest.raises(ValueError, match="must be 2-D"):
         dense_entries(np.ones(3), "X")
-    with pytest.raises(ValueError, match="real numbers"):
+    with pytest.raises(ValueError, match="Complex data not supported"):
         dense_entries(np.ones((1, 1), complex), "X")
 
 
