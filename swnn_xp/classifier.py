@@ -21,6 +21,7 @@ from swnn_xp.model.files import Extra, SavedModel
 from swnn_xp.model.model import Model
 from swnn_xp.model.names import label_id
 from swnn_xp.results import RankedProbabilities, Ranking
+from swnn_xp.search.top_rows import padded
 from swnn_xp.vote.votes import Votes, keep_votes, ones, ranked_shares, scores, shares
 
 __all__ = ["GIGABYTE", "NotFittedError", "SWNNClassifier"]
@@ -140,8 +141,9 @@ class SWNNClassifier(NeighbourEstimator):
         """
         model, X = self._current_model(), self._same_columns(X)
         check_count(k, "k")
-        best = model.rank(model.queries(X), self._settings(), int(k), self._options())
-        return Ranking(*model.placement.as_input_kind(X, *best))
+        wanted = model.n_ranked(int(k))
+        best = model.rank(model.queries(X), self._settings(), wanted, self._options())
+        return Ranking(*model.placement.as_input_kind(X, *padded(int(k), *best)))
 
     def topk_probabilities(self, X: Any, k: int = 5) -> RankedProbabilities:
         """Rank the labels of each row, with the probability that each is right.
@@ -157,12 +159,13 @@ class SWNNClassifier(NeighbourEstimator):
         check_count(k, "k")
         voters = model.n_voters(settings.n_neighbors)
         found = model.search(model.queries(X), voters, settings.beta, options)
-        best = model.rank_found(found, settings.alpha, int(k), options)
+        best = model.rank_found(found, settings.alpha, model.n_ranked(int(k)), options)
         likely = ranked_shares(best, found, settings.alpha)
         if (calibration := self._calibration(model)) is not None:
             xp = array_namespace(likely)
             likely = xp.where(best.labels >= 0, calibration.probabilities(likely), 0 * likely)
-        return RankedProbabilities(*model.placement.as_input_kind(X, *best, likely))
+        whole = padded(int(k), *best, likely)
+        return RankedProbabilities(*model.placement.as_input_kind(X, *whole))
 
     def compress(self, keep: float, *, random_state: int = 0) -> Self:
         """Keep a part of the rows, chosen at random but so that rare labels stay.

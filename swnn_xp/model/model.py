@@ -202,6 +202,10 @@ class Model:
         """Number of neighbours that can vote: S may be far beyond the number of rows."""
         return max(1, min(n_neighbors, self.n_positions))
 
+    def n_ranked(self, k: int) -> int:
+        """Number of labels that can be ranked: k may be far beyond the number of labels."""
+        return max(1, min(k, self.labels.n_labels))
+
     def with_ids(self, found: Neighbours) -> Neighbours:
         """Turn positions into ids; -1 stays."""
         known = self._placed_ids

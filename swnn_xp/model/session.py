@@ -90,8 +90,9 @@ class Session:
             return Ranking(labels, scores)
         check_count(k, "k")
         found = self._merged(indices, values)
-        best = rank(vote(found, self._model.checked_labels, self._settings.alpha), k)
-        return Ranking(best.labels[0], best.scores[0])
+        votes = vote(found, self._model.checked_labels, self._settings.alpha)
+        best = rank(votes, self._model.n_ranked(k))
+        return Ranking(*padded(k, best.labels[0], best.scores[0]))
 
     def topk_probabilities_one(self, indices: Any, values: Any, k: int = 5) -> RankedProbabilities:
         """Rank labels for one row, with the probability that each is right.
@@ -103,17 +104,17 @@ class Session:
         self._follow()
         ids, sims = self._positions_one(indices, values)
         found, alpha = Neighbours(ids[None, :], sims[None, :]), self._settings.alpha
-        best = self._model.rank_found(found, alpha, int(k), Options())
+        best = self._model.rank_found(found, alpha, self._model.n_ranked(k), Options())
         likely = ranked_shares(best, found, alpha)
         if self._calibrated and (steps := self._model.learned.calibration) is not None:
             likely = np.where(best.labels >= 0, steps.probabilities(likely), 0.0)
-        return RankedProbabilities(best.labels[0], best.scores[0], likely[0])
+        return RankedProbabilities(*padded(k, best.labels[0], best.scores[0], likely[0]))
 
     def kneighbors_one(self, indices: Any, values: Any) -> Neighbours:
         """Find the neighbours of one row: ``ids`` and ``sims`` of shape (n_neighbors,)."""
         self._follow()
         found = self._model.with_ids(self._positions_one(indices, values))
-        return padded(found, self._settings.n_neighbors)
+        return Neighbours(*padded(self._settings.n_neighbors, *found))
 
     def _positions_one(self, indices: Any, values: Any) -> Neighbours:
         """Neighbours of one row by position; no more than there are rows."""

@@ -52,27 +52,28 @@ def top_rows(
     found = Neighbours(
         xp.where(best > 0, ids, -xp.ones_like(ids)), xp.where(best > 0, best, xp.zeros_like(best))
     )
-    return padded(found, n_neighbors)
+    return Neighbours(*padded(n_neighbors, *found))
 
 
-def padded(found: Neighbours, slots: int) -> Neighbours:
-    """Neighbours of one query or of many in at least this many slots, the new ones empty.
+def padded(slots: int, ids: Array, *values: Array) -> tuple[Array, ...]:
+    """Ids and values for one query or for many in at least this many slots, the new ones empty.
 
     Examples
     --------
     >>> import numpy as np
-    >>> padded(Neighbours(np.asarray([[4]]), np.asarray([[0.5]])), 2).ids.tolist()
-    [[4, -1]]
+    >>> [part.tolist() for part in padded(2, np.asarray([[4]]), np.asarray([[0.5]]))]
+    [[[4, -1]], [[0.5, 0.0]]]
     """
-    *before, held = found.ids.shape
+    *before, held = ids.shape
     if held >= slots:
-        return found
-    xp, dev, shape = array_namespace(found.ids), device(found.ids), (*before, slots - held)
-    no_ids = xp.full(shape, -1, dtype=found.ids.dtype, device=dev)
-    no_sims = xp.zeros(shape, dtype=found.sims.dtype, device=dev)
-    return Neighbours(
-        xp.concat([found.ids, no_ids], axis=-1), xp.concat([found.sims, no_sims], axis=-1)
-    )
+        return ids, *values
+    xp, shape = array_namespace(ids), (*before, slots - held)
+
+    def with_more(part: Array, empty: int) -> Array:
+        one = xp.full((1,) * len(shape), empty, dtype=part.dtype, device=device(part))
+        return xp.concat([part, xp.broadcast_to(one, shape)], axis=-1)
+
+    return with_more(ids, -1), *(with_more(part, 0) for part in values)
 
 
 def shifted(found: Neighbours, by: int) -> Neighbours:

@@ -25,6 +25,18 @@ def test_more_neighbours_than_rows(classifier, S):
     assert clf.kneighbors(X, n_neighbors=4).ids[0].tolist() == [0, 1, 2, -1]
 
 
+@pytest.mark.parametrize("k", [4, 1000])
+def test_more_labels_wanted_than_there_are(classifier, k):
+    clf = classifier(n_neighbors=2).fit(X, Y)
+    few, many = clf.topk_probabilities(X, k=3), clf.topk_probabilities(X, k=k)
+    for mine, its, empty in zip(few, many, (-1, 0, 0), strict=True):
+        assert its.shape == (4, k)
+        np.testing.assert_array_equal(its[:, :3], mine)
+        assert (its[:, 3:] == empty).all()
+    for mine, its in zip(clf.predict_topk(X, k=k), many[:2], strict=True):
+        np.testing.assert_array_equal(mine, its)
+
+
 @pytest.mark.parametrize("index_type", [np.int32, np.int64])
 @pytest.mark.parametrize("pointer_type", [np.int32, np.int64])
 def test_index_types_of_the_input(classifier, index_type, pointer_type):
