@@ -21,7 +21,7 @@ from swnn_xp.model.files import Extra, SavedModel
 from swnn_xp.model.model import Model
 from swnn_xp.model.names import label_id
 from swnn_xp.results import RankedProbabilities, Ranking
-from swnn_xp.search.top_rows import padded
+from swnn_xp.search.top_rows import in_slots
 from swnn_xp.vote.votes import Votes, keep_votes, ones, ranked_shares, scores, shares
 
 __all__ = ["GIGABYTE", "NotFittedError", "SWNNClassifier"]
@@ -143,7 +143,7 @@ class SWNNClassifier(NeighbourEstimator):
         check_count(k, "k")
         wanted = model.n_ranked(int(k))
         best = model.rank(model.queries(X), self._settings(), wanted, self._options())
-        return Ranking(*model.placement.as_input_kind(X, *padded(int(k), *best)))
+        return Ranking(*model.placement.as_input_kind(X, *in_slots(int(k), *best)))
 
     def topk_probabilities(self, X: Any, k: int = 5) -> RankedProbabilities:
         """Rank the labels of each row, with the probability that each is right.
@@ -164,7 +164,7 @@ class SWNNClassifier(NeighbourEstimator):
         if (calibration := self._calibration(model)) is not None:
             xp = array_namespace(likely)
             likely = xp.where(best.labels >= 0, calibration.probabilities(likely), 0 * likely)
-        whole = padded(int(k), *best, likely)
+        whole = in_slots(int(k), *best, likely)
         return RankedProbabilities(*model.placement.as_input_kind(X, *whole))
 
     def compress(self, keep: float, *, random_state: int = 0) -> Self:

@@ -39,7 +39,7 @@ from swnn_xp.model.targets import encode_labels
 from swnn_xp.results import RankedProbabilities, Ranking
 from swnn_xp.rows.canonical import canonical_rows
 from swnn_xp.rows.input_kind import host_matrix
-from swnn_xp.search.top_rows import padded
+from swnn_xp.search.top_rows import in_slots
 from swnn_xp.text.texts import fit_vectorizer, term_names
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ class SWNNRanker(RelearningEstimator):
         model, X = self._current_model(), self._same_columns(X)
         check_count(k, "k")
         best = self._ranked(model, X, model.n_ranked(int(k)))
-        return Ranking(*model.placement.as_input_kind(X, *padded(int(k), *best)))
+        return Ranking(*model.placement.as_input_kind(X, *in_slots(int(k), *best)))
 
     def topk_probabilities(self, X: Any, k: int = 5) -> RankedProbabilities:
         """Rank the labels of each row, with the probability that each is right.
@@ -253,7 +253,7 @@ class SWNNRanker(RelearningEstimator):
         check_count(k, "k")
         best = self._ranked(model, X, model.n_ranked(int(k)))
         likely = with_probabilities(best, model.learned.calibration)
-        return RankedProbabilities(*model.placement.as_input_kind(X, *padded(int(k), *likely)))
+        return RankedProbabilities(*model.placement.as_input_kind(X, *in_slots(int(k), *likely)))
 
     def explain(self, x: Any, label: int | str) -> RankedExplanation:
         """Show how much of a label's score is the vote, and how much its model.

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from swnn_xp._progress import progress_bar
 from swnn_xp.bulk.lines import FORMATS
 from swnn_xp.bulk.output_format import choose_format
 from swnn_xp.cli._common import given_params, is_stdout
+from swnn_xp.cli._features import FeatureSpace, NamelessFeatures, check_features
+from swnn_xp.io.streams import can_rewind
+from swnn_xp.loading import load
 
 
 def predict_on_workers(args: argparse.Namespace) -> None:
     """Predict the files of the arguments on the cluster that they name."""
     _refuse(args)
     out_format = choose_format(None, args.format)
+    features = _feature_space(args.model)
+    for file in args.files:
+        check_features(features, file, args)
     from swnn_xp.distributed import OutputOptions, predict_on_cluster
 
     options = OutputOptions(rows_per_part=args.rows, format=out_format.name, strict=args.strict)
@@ -36,6 +43,14 @@ def predict_on_workers(args: argparse.Namespace) -> None:
     )
 
 
+def _feature_space(model: Path) -> FeatureSpace:
+    from swnn_xp.distributed import shard_folder
+
+    if not (model / shard_folder.FILE).exists():
+        return load(model)
+    return NamelessFeatures(shard_folder.read(model).n_features)
+
+
 def _refuse(args: argparse.Namespace) -> None:
     """Refuse what only a single process can do, before anything is started."""
     if is_stdout(args.output):
@@ -45,3 +60,6 @@ def _refuse(args: argparse.Namespace) -> None:
     for option in ("min_probability", "at_least", "row_map"):
         if getattr(args, option):
             raise ValueError(f"--{option.replace('_', '-')} does not go with --cluster")
+    for file in args.files:
+        if not can_rewind(file):  # rows are counted before they are read
+            raise ValueError(f"{file}: --cluster reads files, not pipes")

@@ -6,7 +6,6 @@ import argparse
 from typing import Any
 
 from swnn_xp._checks import check_count
-from swnn_xp.bulk.sources import JsonRows, open_source
 from swnn_xp.cli._common import (
     add_model,
     add_strict,
@@ -14,7 +13,7 @@ from swnn_xp.cli._common import (
     new_parser,
     open_model,
 )
-from swnn_xp.cli._features import add_feature_checks, check_features
+from swnn_xp.cli._features import add_feature_checks, open_checked
 from swnn_xp.loading import AnyModel
 
 _BLOCK = 4096
@@ -62,11 +61,8 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _row(args: argparse.Namespace, clf: AnyModel) -> Any:
-    source = open_source(args.file, clf, strict=args.strict)
-    if not isinstance(source, JsonRows):  # which name their features, or number them
-        check_features(clf, args.file, args)
     rows = 0
-    for block in source.blocks(_BLOCK):
+    for block in open_checked(clf, args.file, args).blocks(_BLOCK):
         rows = block.end.row
         if 0 <= args.row < rows:
             i = args.row - block.first_row

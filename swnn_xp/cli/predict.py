@@ -20,7 +20,7 @@ from swnn_xp.bulk.predict_file import (
     predict_file,
     predict_stream,
 )
-from swnn_xp.bulk.sources import JsonRows, RowSource, open_source
+from swnn_xp.bulk.sources import JsonRows, RowSource
 from swnn_xp.cli._common import (
     add_model,
     add_strict,
@@ -29,7 +29,7 @@ from swnn_xp.cli._common import (
     is_stdout,
     open_model,
 )
-from swnn_xp.cli._features import add_feature_checks, check_features
+from swnn_xp.cli._features import add_feature_checks, open_checked
 from swnn_xp.cli._predict_cluster import predict_on_workers
 from swnn_xp.io.atomic import is_special
 from swnn_xp.loading import AnyModel
@@ -133,10 +133,7 @@ def _predict_here(args: argparse.Namespace) -> None:
 def _job(
     args: argparse.Namespace, clf: AnyModel, out_format: OutputFormat, threshold: Threshold
 ) -> PredictJob:
-    sources = tuple(open_source(file, clf, strict=args.strict) for file in args.files)
-    for file, source in zip(args.files, sources, strict=True):
-        if not isinstance(source, JsonRows):  # which name their features, or number them
-            check_features(clf, file, args)
+    sources = tuple(open_checked(clf, file, args) for file in args.files)
     has_ids = args.row_map is not None or any(source.has_ids for source in sources)
     # Parquet takes only names and columns from the writer.
     line_format = FORMATS.get(out_format.name, FORMATS["tsv"])

@@ -14,6 +14,7 @@ from dask import delayed
 from distributed import Client, Future, wait
 
 from swnn_xp._checks import check_count, check_names, check_width
+from swnn_xp.bulk.inputs import widened
 from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.distributed import shard_folder
 from swnn_xp.distributed.file_slices import as_paths, even_bounds, read_shape, slice_file
@@ -241,10 +242,10 @@ class ShardedClassifier:
 
     def rank_block(self, X: Any, k: int) -> Future:
         """Rank the labels of a few rows: a future of a `Ranking`."""
-        X = _narrow(X, self.n_features_in_)
+        X = _rows(X, self.n_features_in_)
         block, settings = self._sent(X), self._clf._settings()
         if len(self._shards) == 1 and self._ranker is None:
-            return self._submit(rank_by_shard, self._shards[0], block, k)
+            return self._submit(rank_by_shard, self._shards[0], block, settings, k)
         found = self._found(block, self._n_voters(settings.n_neighbors))
         known = [self._submit(labels_of_winners, shard, found) for shard in self._shards]
         if self._ranker is not None:
@@ -300,9 +301,12 @@ def _count(client: Client, n_shards: int | None) -> int:
     return n_shards
 
 
-def _narrow(X: Any, n_features: int) -> Any:
+def _rows(X: Any, n_features: int) -> Any:
+    """Rows as wide as the model: a single shard would refuse narrower ones, several would not."""
     check_width(X.shape[1], n_features)
-    return X if sp.issparse(X) else sp.csr_array(X)
+    if sp.issparse(X) and X.shape[1] == n_features:
+        return X
+    return widened(sp.csr_array(X), n_features)
 
 
 def _arrays(futures: list[Future], blocks: list[Any], width: int) -> list[Any]:

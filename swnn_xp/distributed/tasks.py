@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from swnn_xp.backends import Settings
 from swnn_xp.distributed.shards import Shard
+from swnn_xp.loading import is_ranked
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import LabelRows, QuantisedRows
 from swnn_xp.rows.slicing import stack_rows, take_rows
@@ -68,9 +70,13 @@ def _winners(found: Neighbours, known: list[KnownLabels]) -> tuple[Neighbours, L
     return Neighbours(positions, found.sims), stack_rows([some.labels for some in known])
 
 
-def rank_by_shard(shard: Shard, X: Any, k: int) -> Ranking:
+def rank_by_shard(shard: Shard, X: Any, settings: Settings, k: int) -> Ranking:
     """Rank labels where one shard has all rows: its backend may do it in one step."""
-    return shard.clf.predict_topk(X, k)
+    if is_ranked(shard.clf):  # with the settings of its training
+        return shard.clf.predict_topk(X, k)
+    model, options = shard.clf._current_model(), shard.clf._options()
+    best = model.rank(model.queries(X), settings, k, options)
+    return Ranking(*model.placement.as_input_kind(X, *best))
 
 
 def same(block: Any) -> Any:

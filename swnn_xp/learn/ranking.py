@@ -22,7 +22,7 @@ from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
 from swnn_xp.rows.slicing import longest_row, slice_rows
-from swnn_xp.search.top_rows import padded
+from swnn_xp.search.top_rows import in_slots
 from swnn_xp.vote.blocks import join_rankings
 from swnn_xp.vote.votes import Votes, rank, vote
 
@@ -195,5 +195,5 @@ def _best(label: Array, score: Array, k: int) -> Ranking:
     order = xp.argsort(-score, axis=1, stable=True)[:, : min(k, label.shape[1])]
     label, score = (xp.take_along_axis(array, order, axis=1) for array in (label, score))
     score = xp.where(label >= 0, score, xp.zeros_like(score))
-    label, score = padded(k, label, score)
+    label, score = in_slots(k, label, score)
     return Ranking(label, xp.astype(score, xp.float64) * 2.0**-SCORE_BITS)

@@ -17,7 +17,7 @@ from swnn_xp.backends.numba_ import NumbaIndex
 from swnn_xp.model.model import Model
 from swnn_xp.model.stand_in import StandInSession
 from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
-from swnn_xp.search.top_rows import merge, padded, shifted
+from swnn_xp.search.top_rows import in_slots, merge, padded, shifted
 from swnn_xp.vote.votes import rank, ranked_shares, vote
 
 
@@ -92,7 +92,7 @@ class Session:
         found = self._merged(indices, values)
         votes = vote(found, self._model.checked_labels, self._settings.alpha)
         best = rank(votes, self._model.n_ranked(k))
-        return Ranking(*padded(k, best.labels[0], best.scores[0]))
+        return Ranking(*in_slots(k, best.labels[0], best.scores[0]))
 
     def topk_probabilities_one(self, indices: Any, values: Any, k: int = 5) -> RankedProbabilities:
         """Rank labels for one row, with the probability that each is right.
@@ -108,13 +108,13 @@ class Session:
         likely = ranked_shares(best, found, alpha)
         if self._calibrated and (steps := self._model.learned.calibration) is not None:
             likely = np.where(best.labels >= 0, steps.probabilities(likely), 0.0)
-        return RankedProbabilities(*padded(k, best.labels[0], best.scores[0], likely[0]))
+        return RankedProbabilities(*in_slots(k, best.labels[0], best.scores[0], likely[0]))
 
     def kneighbors_one(self, indices: Any, values: Any) -> Neighbours:
         """Find the neighbours of one row: ``ids`` and ``sims`` of shape (n_neighbors,)."""
         self._follow()
         found = self._model.with_ids(self._positions_one(indices, values))
-        return Neighbours(*padded(self._settings.n_neighbors, *found))
+        return padded(found, self._settings.n_neighbors)
 
     def _positions_one(self, indices: Any, values: Any) -> Neighbours:
         """Neighbours of one row by position; no more than there are rows."""

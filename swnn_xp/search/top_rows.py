@@ -52,16 +52,21 @@ def top_rows(
     found = Neighbours(
         xp.where(best > 0, ids, -xp.ones_like(ids)), xp.where(best > 0, best, xp.zeros_like(best))
     )
-    return Neighbours(*padded(n_neighbors, *found))
+    return padded(found, n_neighbors)
 
 
-def padded(slots: int, ids: Array, *values: Array) -> tuple[Array, ...]:
+def padded(found: Neighbours, slots: int) -> Neighbours:
+    """Neighbours in at least this many slots; see `in_slots`."""
+    return Neighbours(*in_slots(slots, *found))
+
+
+def in_slots(slots: int, ids: Array, *values: Array) -> tuple[Array, ...]:
     """Ids and values for one query or for many in at least this many slots, the new ones empty.
 
     Examples
     --------
     >>> import numpy as np
-    >>> [part.tolist() for part in padded(2, np.asarray([[4]]), np.asarray([[0.5]]))]
+    >>> [part.tolist() for part in in_slots(2, np.asarray([[4]]), np.asarray([[0.5]]))]
     [[[4, -1]], [[0.5, 0.0]]]
     """
     *before, held = ids.shape

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import dask
 import pytest
@@ -14,6 +15,7 @@ from swnn_xp import SWNNClassifier, write_xmc
 from swnn_xp.cli.main import main
 from swnn_xp.distributed import OutputOptions, ShardedClassifier, predict_on_cluster
 from swnn_xp.distributed.output_parts import OutputParts
+from swnn_xp.io import write_names
 
 from .conftest import S
 
@@ -80,6 +82,34 @@ def test_a_cluster_that_is_not_there_leaves_nothing_behind(job, tmp_path, where)
         args = ["predict", str(model), str(file), "-o", str(tmp_path / "out"), "--cluster", where]
         assert main(args) == 2
     assert not (tmp_path / "out").exists()
+
+
+def test_features_are_checked_as_without_a_cluster(client, problem, tmp_path, capsys):
+    X, Y = problem
+    width = X.shape[1]
+    names = [f"feature {i}" for i in range(width)]
+    SWNNClassifier(n_neighbors=S).fit(X, Y, feature_names=names).save(tmp_path / "model")
+    ShardedClassifier.from_matrices(client, X, Y, n_shards=2).save(tmp_path / "shards")
+    (tmp_path / "other").mkdir()
+    write_xmc(tmp_path / "narrow.txt", X[:9, : width - 1], Y[:9])
+    write_xmc(tmp_path / "other" / "rows.txt", X[:9], Y[:9])
+    write_names(tmp_path / "other" / "feature_map.txt", names[::-1])
+
+    def run(model, file, *options):
+        out = ["-o", str(tmp_path / f"{model} {file.parent.name}"), "--cluster", "local:1"]
+        status = main(["predict", str(tmp_path / model), str(file), *out, *options])
+        return status, capsys.readouterr().err
+
+    for model in ("model", "shards"):
+        status, message = run(model, tmp_path / "narrow.txt")
+        assert status == 2
+        assert "its first ones, add --allow-narrower" in message
+        assert run(model, tmp_path / "narrow.txt", "--allow-narrower")[0] == 0
+    status, message = run("model", tmp_path / "other" / "rows.txt")
+    assert status == 2
+    assert "the same features in another order" in message
+    assert run("model", tmp_path / "other" / "rows.txt", "--ignore-feature-map")[0] == 0
+    assert "--cluster reads files, not pipes" in run("model", Path("/dev/stdin"))[1]
 
 
 def test_shards_and_part_files(client, problem, job, tmp_path):

@@ -108,6 +108,13 @@ def files(tmp_path):
     return made
 
 
+def test_json_lines_are_not_compared_with_a_feature_map_beside_them(files, capsys):
+    rows = files["other"].with_suffix(".jsonl")
+    rows.write_text('{"features": {"sea": 1}}\n')
+    assert main(["predict", str(files["model"]), str(rows)]) == 0
+    assert main(["explain", str(files["model"]), str(rows), "--row", "0"]) == 0
+
+
 @pytest.mark.parametrize("command", [["predict"], ["evaluate"], ["explain", "--row", "0"]])
 def test_commands_compare_feature_spaces(files, capsys, command):
     first, *more = command
