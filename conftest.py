@@ -16,7 +16,11 @@ settings.load_profile("no-deadline")
 _EXTRAS = {
     "cupy": (
         ("cupy",),
-        ("swnn_xp/backends/cupy_.py", "swnn_xp/backends/_cuda_kernels.py"),
+        (
+            "swnn_xp/backends/cupy_.py",
+            "swnn_xp/backends/_cuda_kernels.py",
+            "swnn_xp/backends/_cuda_ranking.py",
+        ),
         "test-backends",
     ),
     "torch": (("torch",), ("swnn_xp/backends/torch_.py",), "test-backends"),
