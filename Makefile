@@ -187,12 +187,12 @@ bench-html: $(VENV)/.has-bench ## the dashboard of all recorded results, into .a
 	@$(BIN)/python asv_benchmarks/dashboard/publish.py
 
 bench-peers: ## beside other libraries; SETS="eurlex57k ...", ONLY="peer ...", WRITE=1 to renew docs/peers.md
-	@$(MAKE) --no-print-directory VENV=.venv-peers .venv-peers/.has-core
+	@$(MAKE) --no-print-directory VENV=.venv-peers .venv-peers/.has-plot
 	@.venv-peers/bin/python asv_benchmarks/peers/install.py
 	@.venv-peers/bin/python asv_benchmarks/peers/compare.py $(SETS) $(if $(ONLY),--only $(ONLY)) $(if $(WRITE),--write)
 
 bench-quality: ## precision and cost beside trained models, resumable; SETS=, ONLY=, SECONDS=1500 per run, AGAIN=1, WRITE=1 to renew docs/quality.md
-	@$(MAKE) --no-print-directory VENV=.venv-peers .venv-peers/.has-core
+	@$(MAKE) --no-print-directory VENV=.venv-peers .venv-peers/.has-plot
 	@.venv-peers/bin/python asv_benchmarks/peers/install.py $(or $(ONLY),ranking)
 	@.venv-peers/bin/python asv_benchmarks/quality/run_all.py $(SETS) $(if $(ONLY),--only $(ONLY)) \
 	  $(if $(SECONDS),--cpu-seconds $(SECONDS)) $(if $(AGAIN),--again) $(if $(WRITE),--write)
