@@ -81,6 +81,8 @@ class JsonRows:
 
     path: PathLike
     to_matrix: ToMatrix
+    features: NamedFeatures
+    """Counts the names that the model does not know."""
     has_ids: bool = True
 
     def identity(self) -> list[Any]:
@@ -102,9 +104,8 @@ def open_source(path: PathLike, clf: AnyModel, *, strict: bool = False) -> RowSo
     # A pipe without anything is a filter's input without rows, not a file that lacks its header.
     if first == b"{" or (not first and isinstance(where, LiveInput)):
         features = NamedFeatures(clf.feature_names_, clf.n_features_in_)
-        if clf.vectorizer_ is None:
-            return JsonRows(where, features)
-        return JsonRows(where, TextRows(clf.vectorizer_, features))
+        texts = clf.vectorizer_
+        return JsonRows(where, features if texts is None else TextRows(texts, features), features)
     return RepositoryRows(where, clf.n_features_in_, strict)
 
 

@@ -28,7 +28,7 @@ class TextRows:
     """
 
     def __init__(self, vectorizer: TextVectorizer, features: NamedFeatures) -> None:
-        self._vectorizer, self.features = vectorizer, features
+        self._vectorizer, self._features = vectorizer, features
 
     def __call__(self, path: PathLike, records: Sequence[JsonRecord]) -> sp.csr_array:
         """Rows of some records; errors name the path and the line."""
@@ -36,7 +36,7 @@ class TextRows:
         if all(have_text):
             return self._vectorizer.transform(_text(path, record) for record in records)
         if not any(have_text):
-            return self.features(path, records)
+            return self._features(path, records)
         return sp.vstack([self(path, [record]) for record in records], format="csr")
 
 

@@ -7,26 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from swnn_xp._progress import note
+from swnn_xp.cli._common import add_jobs, new_parser
 
 if TYPE_CHECKING:
     from swnn_xp.tuning.keeping import PartTrial
 
-_EXAMPLE = """\
-example:
-  swnn fit train.txt -o model --learn ranking
-  swnn compress model -o small --keep 0.1
-  swnn compress model -o small --max-loss 0.5"""
-
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser(
+    parser = new_parser(
+        commands,
         "compress",
-        help="keep a part of a model's rows",
-        description="Keep a part of a model's rows: faster answers, a smaller model. A ranked "
+        "keep a part of a model's rows",
+        "Keep a part of a model's rows: faster answers, a smaller model. A ranked "
         "model is trained again on all rows and loses little.",
-        epilog=_EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "swnn fit train.txt -o model --learn ranking\n"
+        "swnn compress model -o small --keep 0.1\n"
+        "swnn compress model -o small --max-loss 0.5",
     )
     parser.add_argument("model", type=Path, help="model folder made by `swnn fit`")
     parser.add_argument("-o", "--output", type=Path, required=True, help="model folder to write")
@@ -36,9 +33,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--max-loss", type=float, metavar="POINTS",
         help="the smallest part that loses at most so many points of P@1 on rows held out",
     )  # fmt: skip
-    parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="threads; -1 for all (default: 1)"
-    )
+    add_jobs(parser, "threads")
     parser.set_defaults(run=run)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from swnn_xp.bulk.answers import Threshold
-from swnn_xp.bulk.features import FORMS_HELP, NamedFeatures
+from swnn_xp.bulk.features import FORMS_HELP
 from swnn_xp.bulk.lines import ESCAPES_HELP, FORMATS, Columns, LineWriter
 from swnn_xp.bulk.model_digest import model_digest
 from swnn_xp.bulk.output_format import FORMAT_NAMES, PARQUET, OutputFormat, choose_format
@@ -160,11 +160,7 @@ def _way(
 
 def _note_unknown(sources: tuple[RowSource, ...]) -> None:
     """Say how many feature names were left out: all of them, if the names are another model's."""
-    counted = [
-        source.to_matrix
-        for source in sources
-        if isinstance(source, JsonRows) and isinstance(source.to_matrix, NamedFeatures)
-    ]
+    counted = [source.features for source in sources if isinstance(source, JsonRows)]
     unknown = sum(features.unknown for features in counted)
     if unknown:
         seen = sum(features.seen for features in counted)

@@ -37,7 +37,7 @@ def rarity(counts: NDArray[np.int64], n_rows: int, weight: float) -> NDArray[np.
     Examples
     --------
     >>> (rarity(np.asarray([9, 1]), 9, 0.25) / 2**SCORE_BITS).round(3).tolist()
-    [0.108, 0.197]
+    [0.109, 0.197]
     """
     likely = propensities_of_counts(counts, max(n_rows, 3))  # of fewer rows there are none
     return np.rint(np.log(likely) * (-weight * 2.0**SCORE_BITS)).astype(np.int64)

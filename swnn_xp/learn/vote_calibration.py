@@ -17,6 +17,7 @@ from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.records import LabelRows
 from swnn_xp.rows.slicing import take_rows
+from swnn_xp.search.top_rows import without_own
 from swnn_xp.store import StoreError
 from swnn_xp.vote.votes import shares, vote
 
@@ -47,7 +48,7 @@ def calibrate_votes(model: Model, settings: Settings, options: Options) -> Calib
     for first in range(0, chosen.size, _BLOCK):
         own = chosen[first : first + _BLOCK]
         found = search(take_rows(rows, own), settings.n_neighbors + 1, settings.beta)
-        parts.append(_judged(_without(found, own, settings.n_neighbors), own, labels, settings))
+        parts.append(_judged(without_own(found, own, settings.n_neighbors), own, labels, settings))
     rows_of, labels_of, scores, right = (
         np.concatenate([part[i] for part in parts]) for i in range(4)
     )
@@ -75,15 +76,6 @@ def votes_from(saved: SavedModel) -> CalibratedVotes | None:
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise StoreError(saved.path, f"manifest.json lacks or garbles {error}") from error
     return CalibratedVotes(calibration_from(saved), settings)
-
-
-def _without(found: Neighbours, own: NDArray[np.int64], n_neighbors: int) -> Neighbours:
-    """Neighbours other than the row itself, or the best ones where it was not found."""
-    is_own = found.ids == own[:, None]
-    order = np.argsort(is_own, axis=1, kind="stable")[:, :n_neighbors]
-    ids, sims = (np.take_along_axis(part, order, axis=1) for part in found)
-    gone = np.take_along_axis(is_own, order, axis=1)  # where there are fewer rows than neighbours
-    return Neighbours(np.where(gone, -1, ids), np.where(gone, 0.0, sims))
 
 
 def _judged(

@@ -68,7 +68,7 @@ def label_rows(Y: Any, name: str = "Y") -> LabelRows:
         where = entry(indices, _row_of(indptr), at)
         raise ValueError(
             f"{name}: {where} is {values[at]:g}; a label is 0 (absent) or 1 (present); "
-            "numbers of labels are given as sets: [{3, 7}, {2}]"
+            "give label numbers as sets: [{3, 7}, {2}]"
         )
     if not is_ascending(indptr, indices):
         indptr, indices, values = _sum_repeats(indptr, indices, values)

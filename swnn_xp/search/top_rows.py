@@ -81,6 +81,34 @@ def in_slots(slots: int, ids: Array, *values: Array) -> tuple[Array, ...]:
     return with_more(ids, -1), *(with_more(part, 0) for part in values)
 
 
+def without_own(found: Neighbours, own: Array, slots: int) -> Neighbours:
+    """The first neighbours of each query, at most so many, that are not the query's own row.
+
+    Parameters
+    ----------
+    found : Neighbours
+        One more than ``slots``, so that the own row may be among them.
+    own : int64 array (n_queries,)
+        Id of each query's own row.
+    slots : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = Neighbours(np.asarray([[4, 2, 7], [1, 0, 3]]), np.zeros((2, 3)))
+    >>> without_own(found, np.asarray([2, 9]), 2).ids.tolist()
+    [[4, 7], [1, 0]]
+    """
+    xp = array_namespace(found.ids)
+    is_own = xp.astype(found.ids == own[:, None], xp.int8)
+    order = xp.argsort(is_own, axis=1, stable=True)[:, :slots]  # the own row last
+    ids, sims = (xp.take_along_axis(part, order, axis=1) for part in found)
+    gone = xp.take_along_axis(is_own, order, axis=1) > 0  # where there are no more rows
+    return Neighbours(
+        xp.where(gone, -xp.ones_like(ids), ids), xp.where(gone, xp.zeros_like(sims), sims)
+    )
+
+
 def shifted(found: Neighbours, by: int) -> Neighbours:
     """Neighbours with their ids raised by the number of the first row that was searched.
 

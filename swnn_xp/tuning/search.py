@@ -9,13 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from array_api_compat import array_namespace, device
 
 from swnn_xp.classifier import SWNNClassifier
-from swnn_xp.model.model import Model
 from swnn_xp.model.targets import encode_labels, label_matrix
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.records import QuantisedRows
+from swnn_xp.search.top_rows import without_own
 from swnn_xp.tuning.grids import (
     choose_best,
     choose_in_two_stages,
@@ -143,7 +142,7 @@ class _Run:
             mine = [(i, s) for i, s in enumerate(self._settings) if s.beta == beta]
             largest = max(setting.n_neighbors for _, setting in mine)
             began = time.perf_counter()
-            ids, sims = self._neighbours(model, queries, largest, beta, start)
+            ids, sims = self._neighbours(clf, queries, largest, beta, start)
             found = time.perf_counter()
             for i, (S, alpha, _) in mine:
                 first = Neighbours(ids[:, :S], sims[:, :S])
@@ -153,16 +152,15 @@ class _Run:
             self.vote_seconds += time.perf_counter() - found
 
     def _neighbours(
-        self, model: Model, queries: QuantisedRows, S: int, beta: float, start: int
+        self, clf: SWNNClassifier, queries: QuantisedRows, S: int, beta: float, start: int
     ) -> Neighbours:
         """Neighbours of the rows from ``start`` on; without the row itself if it is among them."""
-        options = SWNNClassifier(**self._machine)._options()
+        model, options = clf._current_model(), clf._options()
         if not self.fold.leave_one_out:
             return model.search(queries, S, beta, options)
         own = self.fold.test[start : start + queries.n_rows]
-        return without_own(
-            model.search(queries, S + 1, beta, options), model.placement.to_device(own)
-        )
+        found = model.search(queries, S + 1, beta, options)
+        return without_own(found, model.placement.to_device(own), S)
 
     def forget(self) -> None:
         """Release the index; the rankings stay."""
@@ -173,24 +171,6 @@ class _Run:
         measure = metric.measure(self._Y[self.fold.train])
         truth = self._Y[self.fold.test[: self.n_done]]
         return [measure(truth, labels[: self.n_done]) for labels in self._labels]
-
-
-def without_own(found: Neighbours, own: Any) -> Neighbours:
-    """Neighbours without the row itself; where it is not among them, without the last one.
-
-    Examples
-    --------
-    >>> found = Neighbours(np.asarray([[4, 2, 7], [1, 0, 3]]), np.zeros((2, 3)))
-    >>> without_own(found, np.asarray([2, 9])).ids.tolist()
-    [[4, 7], [1, 0]]
-    """
-    xp = array_namespace(found.ids)
-    last = found.ids.shape[1] - 1
-    slots = xp.arange(last, dtype=xp.int64, device=device(found.ids))[None, :]
-    is_own = xp.astype(found.ids[:, :last] == own[:, None], xp.int64)
-    passed = xp.cumulative_sum(is_own, axis=1) > 0
-    kept = slots + xp.astype(passed, xp.int64)
-    return Neighbours(*(xp.take_along_axis(part, kept, axis=1) for part in found))
 
 
 def _ask_all(runs: list[_Run], total: int, progress: Callable[[int, int], None] | None) -> None:

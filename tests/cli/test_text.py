@@ -153,6 +153,14 @@ def test_explain_json_lines_beside_another_feature_map(corpus, tmp_path, capsys)
     assert "vehicle: score" in capsys.readouterr().out
 
 
+def test_unknown_features_beside_texts_are_counted(corpus, tmp_path, capsys):
+    model, new = str(tmp_path / "m"), tmp_path / "new.jsonl"
+    main(["fit", "--text", str(corpus), "-o", model])
+    new.write_text('{"text": "red car"}\n{"features": ["car", "unicorn"]}\n')
+    assert main(["predict", model, str(new)]) == 0
+    assert "1 of 2 feature names are unknown to the model" in capsys.readouterr().err
+
+
 def test_a_text_for_a_model_of_rows(tmp_path, capsys):
     swnn_xp.SWNNClassifier().fit([[1.0]], [[1]]).save(tmp_path / "m")
     (tmp_path / "new.jsonl").write_text('{"text": "red car"}\n')

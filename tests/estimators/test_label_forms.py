@@ -135,7 +135,10 @@ def test_weights_are_learned_from_every_form():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (2 * Y, "Y: row 0, column 0 is 2; a label is 0 .absent. or 1 .present.; numbers of labels"),
+        (
+            2 * Y,
+            "Y: row 0, column 0 is 2; a label is 0 .absent. or 1 .present.; give label numbers",
+        ),
         (0.5 * Y, "Y: row 0, column 0 is 0.5; a label is 0"),
         (sp.csr_array(2 * Y), "Y: row 0, column 0 is 2"),
         (np.linspace(0, 1, 20), "Unknown label type: continuous. A label must be a text"),
