@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from swnn_xp._checks import check_count
 from swnn_xp._fitted_estimator import FittedEstimator
 from swnn_xp.metrics import precision_at_k
 from swnn_xp.model.model import Model
@@ -44,7 +45,8 @@ class PredictingEstimator(FittedEstimator):
         names = model.names.get("label_names") or texts(model.targets.values)
         if names is None:
             raise ValueError("the model has no label names: give label_names to fit")
-        best = host_matrix(self.predict_topk(X, k).labels)
+        check_count(k, "k")
+        best = host_matrix(self.predict_topk(X, model.n_ranked(int(k))).labels)
         return [[names[label] for label in row if label >= 0] for row in best.tolist()]
 
     def predict_proba(self, X: Any) -> Any:
@@ -96,6 +98,8 @@ class PredictingEstimator(FittedEstimator):
             return float(np.mean(self.predict(X) == np.asarray(host_matrix(y))))
         names, n_labels = model.names.get("label_names"), model.labels.n_labels
         truth = encode_more(y, model.targets, names, n_labels, grow=True).labels
+        if truth.n_labels < n_labels:
+            raise ValueError(f"Y has {truth.n_labels} labels, but the model has {n_labels}")
         best = host_matrix(self.predict_topk(X, k=1).labels)
         return precision_at_k(label_matrix(truth), best, k=1)
 

@@ -39,3 +39,14 @@ def test_sessions_of_several_segments():
     for ask in (session.predict_one, session.topk_probabilities_one):
         assert peak_per_byte(lambda k, ask=ask: ask([0], [1.0], k)) < 1.2
         assert ask([0], [1.0], 5).labels.tolist() == [0, 1, -1, -1, -1]
+
+
+def test_names_need_no_room_for_labels_that_do_not_exist():
+    clf = SWNNClassifier(backend="numpy").fit(X, Y, label_names=["a", "b"])
+    assert clf.predict_names([[0, 1, 0]], k=10**30) == clf.predict_names([[0, 1, 0]], k=2)
+
+
+def test_score_wants_as_many_columns_as_fit(fitted):
+    with pytest.raises(ValueError, match="Y has 1 labels, but the model has 2"):
+        fitted.score(X, Y[:, :1])
+    assert fitted.score(X, np.c_[Y, Y]) == fitted.score(X, Y)
