@@ -58,7 +58,7 @@ def a_ranker(seed, d, n_labels, S, alpha, beta):
         "indptr": np.concatenate([[0], np.cumsum(has.sum(axis=1))]),
         "features": np.nonzero(has)[1],
         "weights": weights,
-        "biases": rng.integers(-(2**40), 2**40, n_labels - 2) * modelled,
+        "biases": rng.integers(-(2**40), 2**40, n_labels - 2),
         "modelled": modelled,
         "tables": rng.integers(-3, 3, 2 * len(cuts) * n_bins) * 2**36,
         "g": None,
