@@ -61,8 +61,10 @@ def relearn_labels(
     missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if learned.rule.missed > 0 else None
     pairs = group_pairs(blocks, truth, lambda bins: offsets_of(bins, table), missed)
     problem = label_problem(model.label_counts, learned.rule, settings)
+    rows = np.flatnonzero(_there(model))  # all of them: their lengths decide on the scales
+    places = np.searchsorted(rows, chosen).astype(np.int32)
     models = train_labels(
-        take_rows(plain, chosen), pairs, problem, settings.n_jobs,
+        take_rows(plain, rows), pairs._replace(rows=places[pairs.rows]), problem, settings.n_jobs,
         lambda done, total: tell("label models", done, total),
         scales_of(model.feature_weights, learned.rule),
     )  # fmt: skip
@@ -78,8 +80,7 @@ def _rows_near(
     model: Model, wanted: NDArray[np.bool_], settings: TrainingSettings
 ) -> NDArray[np.int64]:
     """Positions of rows that may have one of the labels as a candidate, ascending."""
-    labels = model.checked_labels
-    there = np.ones(model.n_positions, bool) if model.removed is None else ~model.removed
+    labels, there = model.checked_labels, _there(model)
     own = np.repeat(np.arange(labels.n_rows), np.diff(labels.indptr))[wanted[labels.indices]]
     own = np.unique(own[there[own]])
     S = model.learned.selection.cuts[-1]
@@ -90,6 +91,11 @@ def _rows_near(
     ids = _search(model, take_rows(model.rows(), own), _REACH * S, settings).ids
     near[ids[ids >= 0]] = True
     return np.flatnonzero(near)
+
+
+def _there(model: Model) -> NDArray[np.bool_]:
+    """Marks of positions that were not removed."""
+    return np.ones(model.n_positions, bool) if model.removed is None else ~model.removed
 
 
 def _candidates(
