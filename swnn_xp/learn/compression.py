@@ -60,7 +60,8 @@ def _nearest(rows: QuantisedRows, search: Search, beta: float) -> NDArray[np.int
     """Position of the most similar row of the index for each row; -1 if none is similar at all."""
     starts = range(0, rows.n_rows, _BLOCK)
     blocks = (slice_rows(rows, first, min(first + _BLOCK, rows.n_rows)) for first in starts)
-    return np.concatenate([search(block, 1, beta).ids[:, 0] for block in blocks])
+    nearest = [search(block, 1, beta).ids[:, 0] for block in blocks]
+    return np.concatenate([np.zeros(0, np.int64), *nearest])
 
 
 def merged_labels(labels: LabelRows, nearest: NDArray[np.int64], n_kept: int) -> LabelRows:
@@ -100,7 +101,9 @@ def prepare_again(model: Model, settings: TrainingSettings, machine: Machine) ->
 
 
 def unscaled_rows(model: Model) -> ValueRows:
-    """The rows of a model as they were before its feature weights, up to their rounding."""
+    """The rows of a model as they were given; up to rounding if it does not hold their values."""
+    if model.values is not None:
+        return model.value_rows()
     rows = model.rows()
     values = rows.quantised.astype(np.float64)
     if model.feature_weights is not None:
