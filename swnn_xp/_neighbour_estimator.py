@@ -24,6 +24,7 @@ from swnn_xp._checks import (
 from swnn_xp._feature_space import column_names
 from swnn_xp._predicting_estimator import PredictingEstimator
 from swnn_xp.backends import Options, Settings, get_backend, resolve
+from swnn_xp.learn.vote_calibration import fitting_calibration
 from swnn_xp.model.changes import append, compact, moved, new_model, remove
 from swnn_xp.model.files import Extra, SavedModel, open_model, save_model
 from swnn_xp.model.model import Model
@@ -228,8 +229,8 @@ class NeighbourEstimator(PredictingEstimator):
             raise ValueError(f"a session needs the backend 'numba', not '{backend}'")
         from swnn_xp.model.session import Session
 
-        calibrated = bool(getattr(self, "calibrate", False))
-        return Session(self._follower(), self._settings(), budget=budget, calibrated=calibrated)
+        calibration = fitting_calibration if getattr(self, "calibrate", False) else None
+        return Session(self._follower(), self._settings(), budget=budget, calibration=calibration)
 
     def label_id(self, label: int | str) -> int:
         """Turn a label's name or id into its id, or say that there is no such label."""

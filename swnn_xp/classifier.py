@@ -13,7 +13,12 @@ from swnn_xp._checks import check_count, check_flag, check_part, check_seed, che
 from swnn_xp._estimator import NotFittedError
 from swnn_xp._neighbour_estimator import NeighbourEstimator
 from swnn_xp.learn.calibration import Calibration, predicted
-from swnn_xp.learn.vote_calibration import calibrate_votes, stored_votes, votes_from
+from swnn_xp.learn.vote_calibration import (
+    calibrate_votes,
+    fitting_calibration,
+    stored_votes,
+    votes_from,
+)
 from swnn_xp.model.changes import compact
 from swnn_xp.model.compression import covering_rows
 from swnn_xp.model.explain import Explanation, explain_label, one_row
@@ -220,14 +225,7 @@ class SWNNClassifier(NeighbourEstimator):
 
     def _calibration(self, model: Model) -> Calibration | None:
         """Map from shares to probabilities, if wanted; ValueError if there is none that fits."""
-        if not self.calibrate:
-            return None
-        if model.learned is None:
-            raise ValueError("the model was fitted without calibrate=True: call fit again")
-        if (known := model.learned.settings) != self._settings():
-            raise ValueError(f"the model was calibrated for {known}: call fit again")
-        calibration: Calibration | None = model.learned.calibration
-        return calibration
+        return fitting_calibration(model.learned, self._settings()) if self.calibrate else None
 
     def _check_params(self) -> None:
         super()._check_params()

@@ -55,6 +55,8 @@ def learned_from(saved: SavedModel, n_features: int) -> Learned:
         beta, recall = _number(meta["beta"]), _number(meta["recall"])
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise StoreError(saved.path, f"manifest.json lacks or garbles {error}") from error
+    if ranker.modelled.size > saved.counts["n_labels"]:
+        raise StoreError(saved.path, "the ranker has more labels than the model")
     params = {"rare_labels": 0.0}  # older models do not name it
     params |= {name: value for name, value in saved.params.items() if name != "threshold"}
     known = calibration_from(saved), _trained_from(saved)

@@ -57,6 +57,17 @@ def calibrate_votes(model: Model, settings: Settings, options: Options) -> Calib
     return CalibratedVotes(fit_calibration(judged), settings)
 
 
+def fitting_calibration(
+    calibrated: CalibratedVotes | None, settings: Settings
+) -> Calibration | None:
+    """The map for votes with these settings; ValueError if it was fitted for others."""
+    if calibrated is None:
+        raise ValueError("the model was fitted without calibrate=True: call fit again")
+    if calibrated.settings != settings:
+        raise ValueError(f"the model was calibrated for {calibrated.settings}: call fit again")
+    return calibrated.calibration
+
+
 def stored_votes(calibrated: CalibratedVotes) -> Extra:
     """Arrays and numbers to store."""
     meta = {"calibrated_for": dict(calibrated.settings._asdict())}

@@ -99,7 +99,10 @@ class SavedModel:
             for name, array in self.stored.arrays.items()
             if name.startswith(_EXTRA)
         }
-        return Extra(arrays, self.stored.meta.get("extra", {}))
+        meta = self.stored.meta.get("extra", {})
+        if not isinstance(meta, dict):
+            raise StoreError(self.path, f"manifest.json lacks or garbles extra: {meta!r}")
+        return Extra(arrays, meta)
 
     def model(self, backend: str, device: Any) -> Model:
         """Make the model.

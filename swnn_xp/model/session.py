@@ -42,8 +42,9 @@ class Session:
         Returns the model of the moment.
     settings : Settings
     budget : int, optional
-    calibrated : bool
-        Whether the model has learned what shares mean; if not, they are the probabilities.
+    calibration : callable, optional
+        Gives the map from shares to probabilities, if there is one, from what the model has learned
+        and the settings. Without it, shares are the probabilities.
     """
 
     def __init__(
@@ -52,9 +53,9 @@ class Session:
         settings: Settings,
         *,
         budget: int | None = None,
-        calibrated: bool = False,
+        calibration: Callable[[Any, Settings], Any] | None = None,
     ) -> None:
-        self._calibrated = calibrated
+        self._calibration = calibration
         self._current = current
         self._budget = budget
         self._settings = settings
@@ -106,7 +107,8 @@ class Session:
         found, alpha = Neighbours(ids[None, :], sims[None, :]), self._settings.alpha
         best = self._model.rank_found(found, alpha, self._model.n_ranked(k), Options())
         likely = ranked_shares(best, found, alpha)
-        if self._calibrated and (steps := self._model.learned.calibration) is not None:
+        steps = self._calibration and self._calibration(self._model.learned, self._settings)
+        if steps is not None:
             likely = np.where(best.labels >= 0, steps.probabilities(likely), 0.0)
         return RankedProbabilities(*in_slots(k, best.labels[0], best.scores[0], likely[0]))
 

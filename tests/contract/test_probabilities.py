@@ -108,3 +108,15 @@ def test_no_queries_and_bad_k(classifier, ranker):
             assert part.shape == (0, 2)
         with pytest.raises(ValueError, match="k must be"):
             clf.topk_probabilities(X, k=0)
+
+
+def test_sessions_refuse_a_calibration_that_does_not_fit():
+    plain, other = SWNNClassifier(9).fit(X, Y), SWNNClassifier(9, calibrate=True).fit(MANY, MANY_Y)
+    for clf, message in (
+        (plain.set_params(calibrate=True), "was fitted without calibrate=True"),
+        (other.set_params(n_neighbors=3), "was calibrated for"),
+    ):
+        session = clf.session()
+        assert session.predict_one([0], [1.0], 3).labels.shape == (3,)  # no probabilities in it
+        with pytest.raises(ValueError, match=message):
+            session.topk_probabilities_one([0], [1.0], 3)

@@ -295,9 +295,13 @@ def test_forged_numbers_are_refused(folder, tmp_path, forged):
         swnn_xp.load(tmp_path)
 
 
-@pytest.mark.parametrize("extra", [None, [], "x", 3, {}])
-def test_forged_records_are_refused(folder, tmp_path, extra):
-    model = open_arrays(folder / "numba")
+@pytest.mark.parametrize(
+    ("kind", "extra"),
+    [("numba", {})]
+    + [(kind, extra) for kind in ("numba", "published") for extra in (None, [], "x", 3)],
+)
+def test_forged_records_are_refused(folder, tmp_path, kind, extra):
+    model = open_arrays(folder / kind)
     save_arrays(tmp_path, model.arrays, model.meta | {"extra": extra})
     with pytest.raises(StoreError, match="manifest.json"):
         swnn_xp.load(tmp_path)
@@ -315,6 +319,15 @@ def test_forged_numbers_that_arrays_contradict(folder, tmp_path, forged):
         swnn_xp.load(tmp_path).predict_topk(X)
     with pytest.raises(StoreError, match="do not fit together"):
         swnn_xp.load(tmp_path, verify=True)
+
+
+def test_a_ranker_of_more_labels_than_the_model_is_refused(folder, tmp_path):
+    model = open_arrays(folder / "numba")
+    names = [f"learned_{name}" for name in ("indptr", "biases", "modelled")]
+    wider = {name: np.append(model.arrays[name], model.arrays[name][-1]) for name in names}
+    save_arrays(tmp_path, model.arrays | wider, model.meta)
+    with pytest.raises(StoreError, match="more labels than the model"):
+        swnn_xp.load(tmp_path)
 
 
 def test_forged_numbers_that_do_no_harm(folder, tmp_path):
