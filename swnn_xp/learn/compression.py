@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from swnn_xp.learn.candidates import copy_numbers
 from swnn_xp.learn.host_search import Search, host_search
 from swnn_xp.learn.prepare import Machine, Prepared
 from swnn_xp.learn.settings import TrainingSettings
@@ -52,7 +53,8 @@ def _compressed(ready: Prepared, keep: float, machine: Machine) -> Prepared:
         labels=merged,
         row_ids=kept if ids is None else ids[kept],
     )
-    training = ready.training._replace(representatives=Representatives(merged, nearest))
+    copies = copy_numbers(take_rows(ready.training.plain, kept), take_rows(labels, kept))
+    training = ready.training._replace(representatives=Representatives(merged, nearest, copies))
     return ready._replace(training=training, model=model, search=search)
 
 

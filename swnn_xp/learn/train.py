@@ -49,6 +49,8 @@ class Representatives(NamedTuple):
     """For which they vote: the labels of all rows that they stand for."""
     nearest: NDArray[np.int64]
     """The one that stands for each training row, -1 for none: it does not vote for that row."""
+    copies: NDArray[np.int64]
+    """Numbers that copies among them share: none of them votes where one does not."""
 
 
 class Training(NamedTuple):
@@ -68,9 +70,10 @@ class Training(NamedTuple):
         own = Labels.prepare(self.labels.indptr, self.labels.indices)
         if self.representatives is None:
             return Voters(own, copy_numbers(self.plain, self.labels))
-        voting, nearest = self.representatives
+        voting, nearest, copies = self.representatives
         labels = Labels.prepare(voting.indptr, voting.indices)
-        return Voters(labels, np.arange(voting.n_rows), Learners(own, nearest))
+        unheard = np.append(copies, -1)[nearest]
+        return Voters(labels, copies, Learners(own, unheard))
 
 
 def learn_feature_weights(

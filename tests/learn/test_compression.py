@@ -59,10 +59,12 @@ def test_a_row_votes_for_the_labels_of_those_it_stands_for():
         assert got.tolist() == wanted.tolist()
 
 
-def test_candidates_leave_out_the_row_that_stands_for_a_row():
-    # Every row stands alone with a label of its own: nobody else can vote for it.
-    alone = sp.csr_array(np.eye(30) + 0.1)
-    clf = SWNNRanker(n_neighbors=5, feature_weights=False, keep=0.5).fit(alone, sp.eye_array(30))
+@pytest.mark.parametrize("copies", [1, 4])
+def test_candidates_leave_out_the_row_that_stands_for_a_row(copies):
+    # Every row, with its copies, stands alone with a label of its own: nobody else can vote for it.
+    alone = sp.csr_array(np.tile(np.eye(30) + 0.1, (copies, 1)))
+    labels = sp.csr_array(np.tile(np.eye(30), (copies, 1)))
+    clf = SWNNRanker(n_neighbors=5, feature_weights=False, keep=0.5).fit(alone, labels)
     assert clf.candidate_recall_ == 0
 
 
