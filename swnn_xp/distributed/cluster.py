@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import dask
-from distributed import Client, LocalCluster
+from distributed import Client, Future, LocalCluster
 
 from swnn_xp._checks import check_threads
 
@@ -60,6 +62,18 @@ def connect(cluster: str | Client = "local") -> Iterator[Client]:
             Client(local) as client,
         ):
             yield client
+
+
+def submit(client: Client, task: Any, *args: Any) -> Future:
+    """Let any worker run a task.
+
+    None is tied to a worker: Dask prefers the one that holds the arguments, and tasks with ties,
+    even loose ones, never start once all workers that they name are lost.
+    """
+    with warnings.catch_warnings():
+        # Rows are sent as part of a task on purpose: they must survive the workers.
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        return client.submit(task, *args, pure=False)
 
 
 def _local_workers(cluster: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Self
@@ -17,6 +16,7 @@ from swnn_xp._checks import check_count, check_names, check_width
 from swnn_xp.bulk.inputs import widened
 from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.distributed import shard_folder
+from swnn_xp.distributed.cluster import submit
 from swnn_xp.distributed.file_slices import as_paths, even_bounds, read_shape, slice_file
 from swnn_xp.distributed.fitted import fitted_parts
 from swnn_xp.distributed.shards import FileRecipe, MatrixRecipe, Recipe, make_shard
@@ -286,12 +286,7 @@ class ShardedClassifier:
         return self._submit(same, block)
 
     def _submit(self, task: Any, *args: Any) -> Future:
-        # No task is tied to a worker: Dask prefers the one that holds the shard, and tasks with
-        # ties, even loose ones, never start once all workers that they name are lost.
-        with warnings.catch_warnings():
-            # Rows are part of the recipe on purpose: they must survive the workers.
-            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            return self.client.submit(task, *args, pure=False)
+        return submit(self.client, task, *args)
 
 
 def _count(client: Client, n_shards: int | None) -> int:

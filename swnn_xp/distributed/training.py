@@ -7,7 +7,6 @@ and a label's model depends on nothing but its own rows.
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -17,7 +16,7 @@ import numpy as np
 from distributed import Client, Future
 
 from swnn_kernels.learn.descent import Rows
-from swnn_xp.distributed.cluster import connect
+from swnn_xp.distributed.cluster import connect, submit
 from swnn_xp.distributed.file_slices import even_bounds
 from swnn_xp.distributed.sharded import BLOCK, ShardedClassifier
 from swnn_xp.distributed.shards import RowsRecipe
@@ -121,19 +120,12 @@ def _shard_search(client: Client, rows: QuantisedRows, params: dict[str, Any]) -
 
 def _trained(client: Client, rows: Rows, tasks: Iterable[LabelTask]) -> Iterator[TrainedTask]:
     """Train runs of labels on workers, a few ahead of the one that is due."""
-    placed = _submit(client, same, rows)  # once; workers pass it on to each other
+    placed = submit(client, same, rows)  # once; workers pass it on to each other
     most = _AHEAD * max(1, sum(client.nthreads().values()))
     running: deque[Future] = deque()
     for task in tasks:
-        running.append(_submit(client, train_task, placed, task))
+        running.append(submit(client, train_task, placed, task))
         if len(running) >= most:
             yield running.popleft().result()
     while running:
         yield running.popleft().result()
-
-
-def _submit(client: Client, task: Any, *args: Any) -> Future:
-    with warnings.catch_warnings():
-        # Rows are sent as part of the task on purpose: they must survive the workers.
-        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-        return client.submit(task, *args, pure=False)

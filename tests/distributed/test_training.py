@@ -79,9 +79,9 @@ def test_a_worker_that_dies_costs_only_time(client, learnable, tmp_path, monkeyp
             seen.append(pid)
             os.kill(pid, signal.SIGKILL)
 
-    submit = training._submit
+    submit = training.submit
     monkeypatch.setattr(
-        training, "_submit", lambda c, task, *a: (submit(c, task, *a), kill_once(task))[0]
+        training, "submit", lambda c, task, *a: (submit(c, task, *a), kill_once(task))[0]
     )
     clf = fit_on_cluster(SWNNRanker(**PARAMS), *learnable, cluster=client)
     assert seen
