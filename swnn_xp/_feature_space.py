@@ -22,7 +22,7 @@ def column_names(X: Any) -> list[str] | None:
     names = list(X.columns)
     are_texts = [isinstance(name, str) for name in names]
     if any(are_texts) and not all(are_texts):
-        raise ValueError("names of columns must be all texts, or none of them")
+        raise ValueError("column names must be all strings, or none of them")
     return names if names and are_texts[0] else None
 
 

@@ -44,7 +44,7 @@ def choose_format(output: PathLike | None, wanted: str | None = None) -> OutputF
     ('jsonl', OutputFormat(name='tsv', compression='gz'))
     >>> choose_format("labels.xls")
     Traceback (most recent call last):
-    ValueError: labels.xls: .xls is no known format; name it .tsv, .csv, .jsonl or .parquet, or ...
+    ValueError: labels.xls: .xls is not a known format; name it .tsv, .csv, .jsonl or ...
     """
     stem, suffix = _split("" if output is None else os.path.basename(output))
     compression = ""
@@ -53,7 +53,7 @@ def choose_format(output: PathLike | None, wanted: str | None = None) -> OutputF
     if wanted is None and suffix not in _PLAIN:
         known = ", ".join(f".{name}" for name in FORMATS)
         raise ValueError(
-            f"{output}: .{suffix} is no known format; name it {known} or .{PARQUET}, "
+            f"{output}: .{suffix} is not a known format; name it {known} or .{PARQUET}, "
             f"or give --format; .gz and .xz may follow"
         )
     name = wanted or _PLAIN[suffix]

@@ -113,7 +113,7 @@ def _parse(path: PathLike, number: int, line: bytes) -> JsonRecord | None:
         raise FormatError(path, number, f"not JSON: {error}") from None
     if not isinstance(fields, dict):
         shown = text.strip()[:40].decode("utf-8", "replace")
-        raise FormatError(path, number, f"a JSON object is wanted, not {shown}")
+        raise FormatError(path, number, f"expected a JSON object, not {shown}")
     return JsonRecord(number, fields)
 
 

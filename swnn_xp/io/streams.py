@@ -200,7 +200,7 @@ def _first_bytes(opened: BufferedReader, *, rewind: bool) -> tuple[bytes, Buffer
 def _refuse_foreign(path: PathLike, head: bytes) -> None:
     for magic, name in _FOREIGN.items():
         if head.startswith(magic):
-            what = f"is compressed by {name}, which is not read: plain text, gzip and xz are"
+            what = f"is compressed with {name}; only plain text, gzip and xz can be read"
             raise FormatError(path, None, what)
 
 

@@ -163,7 +163,7 @@ class Split:
             size = round(n_rows * wanted) if wanted < 1 else int(wanted)
         if not 1 <= size < n_rows:
             raise ValueError(
-                f"holdout = {wanted:g} of {n_rows} rows leaves no row to ask or to learn"
+                f"holdout = {wanted:g} of {n_rows} rows leaves no row to predict or to learn from"
             )
         return size
 

@@ -103,9 +103,9 @@ def test_explain_takes_json_lines(folder, capsys):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt.bz2", bz2.compress(b"1 1 1\n 0:1\n"), "is compressed by bzip2, which is not read"),
-        ("a.zst", b"\x28\xb5\x2f\xfd123", "is compressed by Zstandard"),
-        ("a.zip", b"PK\x03\x04abc", "is compressed by zip"),
+        ("a.txt.bz2", bz2.compress(b"1 1 1\n 0:1\n"), "is compressed with bzip2; only plain"),
+        ("a.zst", b"\x28\xb5\x2f\xfd123", "is compressed with Zstandard"),
+        ("a.zip", b"PK\x03\x04abc", "is compressed with zip"),
         ("a.jsonl", b'{"features": {"a": 1}}\n', "this is JSON, not the repository's text format"),
         ("a.parquet", b"PAR1\x15\x04", "this is Parquet, not the repository's text format"),
         ("a.txt", "1 1 1\n 0:1\n".encode("utf-16"), "this is UTF-16, not the repository's"),
@@ -178,7 +178,7 @@ def test_unreadable_and_missing_things_are_one_line(folder, capsys):
         (["fit", train, "-o", "/dev/null"], "/dev/null: is not a folder"),
         (["fit", train, "-o", str(folder / "train.txt")], "train.txt: is not a folder"),
         (["predict", str(folder / "model"), train, "-o", str(folder)], "Is a directory"),
-        (["predict", str(folder / "model"), train, "-o", "x.json"], ".json is no known format"),
+        (["predict", str(folder / "model"), train, "-o", "x.json"], ".json is not a known format"),
         (["predict", str(folder / "model"), train, "--min-probability", "2"], "from 0 to 1"),
         (["predict", str(folder / "model"), train, "-o", "/nowhere/x.tsv"], "/nowhere/x.tsv: No "),
         (["predict", str(folder / "model"), train, "--row-map", "nowhere"], "nowhere: No such"),

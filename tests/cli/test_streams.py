@@ -127,7 +127,7 @@ def test_unknown_names_are_left_out_and_counted(folder, capsys):
         ('{"features": {}, "indices": [1]}', "has both"),
         ('{"id": "a"}', "neither features nor"),
         ('{"id": [1], "features": {}}', "id must be"),
-        ("[1]", "a JSON object is wanted"),
+        ("[1]", "expected a JSON object"),
         ('{"features": {"dog": %s}}' % ("9" * 5000), "not JSON"),
         ("[" * 100_000, "not JSON"),
         ('{"id": "\udcff"}', "not JSON"),

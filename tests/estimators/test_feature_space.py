@@ -46,7 +46,7 @@ def test_what_is_refused_and_what_not(fitted):
             np.testing.assert_array_equal(mine, its)
     for wrong, message in (
         (["sun", "sea", "fog"], "column 2 is 'fog', not 'ice'$"),
-        (["sun", "sea", 3], "names of columns must be all texts, or none of them"),
+        (["sun", "sea", 3], "column names must be all strings, or none of them"),
     ):
         with pytest.raises(ValueError, match=message):
             fitted.predict_topk(Frame(X[:2], wrong))
