@@ -74,7 +74,7 @@ def use(path: Path) -> None:
     with contextlib.suppress(ValueError):
         clf = SWNNClassifier.load(path)
         clf.predict_topk(X, k=2)
-        clf.predict_proba(X).toarray()
+        clf.predict_proba(X)
         clf.explain(X[:1], 0)
         clf.partial_fit(X[:1], Y[:1]).compact()
         assert clf.label_names_ is None or len(clf.label_names_) == clf.n_labels_
@@ -180,7 +180,10 @@ def command_line(data: bytes) -> None:
     before = os.getcwd()
     os.chdir(base)
     try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        with (
+            contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
             status = main(argv)
     except SystemExit as end:
         status = end.code

@@ -119,7 +119,7 @@ print(cache_folder())
 def test_the_command_tells_where(tmp_path):
     code = """
 import swnn_kernels.warming as warming
-warming.warmup = lambda: {folder!r}
+warming.warmup = lambda tell: {folder!r}
 from swnn_xp.cli.main import main
 main(["warmup"])
 """
