@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def add_text(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--ngrams", type=_ngrams, default=(1, 1), metavar="N[-M]", help="length of terms (1)"
     )
-    group.add_argument("--token-pattern", metavar="REGEX", help="what a word is")
+    group.add_argument("--token-pattern", type=_regex, metavar="REGEX", help="what a word is")
     group.add_argument("--strip-accents", choices=("ascii", "unicode"), help="é becomes e")
     group.add_argument("--stop-words", metavar="FILE", help="words to leave out; or: english")
     group.add_argument(
@@ -109,6 +110,15 @@ def _ngrams(text: str) -> tuple[int, int]:
     if not 1 <= found[0] <= found[1]:
         raise argparse.ArgumentTypeError(f"{text!r} must rise from at least 1")
     return found
+
+
+def _regex(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        message = f"{text!r} is not a regular expression: {error}"
+        raise argparse.ArgumentTypeError(message) from None
+    return text
 
 
 def _share_or_count(text: str) -> int | float:

@@ -46,6 +46,8 @@ def run(args: argparse.Namespace) -> None:
     if (args.text is not None) == by_row or (args.file is None) != (args.row is None):
         raise ValueError("say which row: FILE with --row I, or --text TEXT")
     clf = open_model(args)
+    if not by_row and clf.vectorizer_ is None:
+        raise ValueError("--text: the model was not fitted on texts; give FILE and --row")
     x = _row(args, clf) if by_row else [args.text]
     if args.label is None:
         check_count(args.k, "k")

@@ -168,6 +168,14 @@ def test_a_text_for_a_model_of_rows(tmp_path, capsys):
     assert "new.jsonl:1: has a text, but the model was not fitted on texts" in (
         capsys.readouterr().err
     )
+    assert main(["explain", str(tmp_path / "m"), "--text", "red car"]) == 2
+    assert "--text: the model was not fitted on texts" in capsys.readouterr().err
+
+
+def test_a_token_pattern_that_is_no_regular_expression(corpus, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["fit", "--text", str(corpus), "-o", str(tmp_path / "m"), "--token-pattern", "("])
+    assert "'(' is not a regular expression: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
