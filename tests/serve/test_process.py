@@ -140,7 +140,7 @@ def test_a_signal_with_a_broken_model_keeps_the_old_one(run, tmp_path):
     assert served.post("/v1/predict", ONE)[1]["model"] == 2
 
 
-@pytest.mark.parametrize(("stop", "code"), [(signal.SIGTERM, -15), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("stop", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_stopping_finishes_what_is_running(run, slow_model, stop, code):
     served = run(slow_model, "--max-rows", 5000)
     with ThreadPoolExecutor(1) as client:
