@@ -32,7 +32,7 @@ def test_every_kind_of_matrix(kind):
 
 
 def test_sparse_results_and_mixed_callers():
-    clf = SWNNClassifier(5).fit(cusp.csr_matrix(cupy.asarray(X)), Y)
+    clf = SWNNClassifier(5).fit(cusp.csr_matrix(cupy.asarray(X)), sp.csr_array(Y))
     host = SWNNClassifier(5, backend="numpy").fit(X, Y)
     assert cusp.issparse(clf.predict_proba(cupy.asarray(X)))
     assert isinstance(clf.predict_topk(X).labels, np.ndarray)

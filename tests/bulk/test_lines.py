@@ -138,7 +138,7 @@ def test_the_format_is_asked_for_or_by_suffix(output, wanted, expected):
 
 @pytest.mark.parametrize("name", ["x.json", "x.bz2", "x.tsv.zst", "x.xls.gz", "x.parquet.gz"])
 def test_a_suffix_that_can_not_be_honoured_is_refused(name):
-    with pytest.raises(ValueError, match=r"no known format|compressed already"):
+    with pytest.raises(ValueError, match=r"not a known format|compressed already"):
         choose_format(name)
     with pytest.raises(ValueError, match="needs a file"):
         choose_format(None, "parquet")
