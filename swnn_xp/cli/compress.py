@@ -31,7 +31,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     how.add_argument("--keep", type=float, metavar="PART", help="part of the rows, such as 0.1")
     how.add_argument(
         "--max-loss", type=float, metavar="POINTS",
-        help="the smallest part that loses at most so many points of P@1 on rows held out",
+        help="find the smallest part that loses at most this many points of P@1 on held-out rows",
     )  # fmt: skip
     add_jobs(parser, "threads")
     parser.set_defaults(run=run)

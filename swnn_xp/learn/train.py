@@ -218,7 +218,7 @@ def _rarity(labels: LabelRows, settings: TrainingSettings) -> NDArray[np.int64]:
 
 
 def label_problem(n_rows: NDArray[np.int64], rule: Rule, settings: TrainingSettings) -> Problem:
-    """What the models of labels with so many rows minimise."""
+    """The problem that label models minimise, given the number of rows of each label."""
     return Problem(
         costs=label_costs(rule.C, n_rows, settings.C_power),
         missed=max(rule.missed, 1e-9),

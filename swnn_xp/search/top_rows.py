@@ -82,7 +82,7 @@ def in_slots(slots: int, ids: Array, *values: Array) -> tuple[Array, ...]:
 
 
 def without_own(found: Neighbours, own: Array, slots: int) -> Neighbours:
-    """The first neighbours of each query, at most so many, that are not the query's own row.
+    """The first neighbours of each query that are not the query's own row.
 
     Parameters
     ----------

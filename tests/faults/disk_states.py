@@ -164,7 +164,7 @@ class State(NamedTuple):
 
 
 def disk_states(disk: Disk, calls: list[Call], most: int, seed: int = 0) -> Iterator[State]:
-    """Every state the disk can be left in, each once; at most so many from one moment.
+    """States the disk can be left in, each once; at most `most` combinations per moment.
 
     Where a moment has more combinations, it is: nothing lost, all lost, each step lost alone, each
     step kept alone, and random ones.

@@ -1,4 +1,4 @@
-"""Lose power at every moment of saving and predicting, in every way that POSIX allows.
+"""Lose power at every moment of saving and predicting, in many of the ways that POSIX allows.
 
 python power_loss.py MOST [SEED]. A child process does the work with `record_writes.c` preloaded.
 From its calls `disk_states.py` derives what the disk may hold, up to MOST combinations for each
