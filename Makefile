@@ -34,11 +34,15 @@ faults: $(VENV)/.has-test ## kill saving, appending, compacting and predicting; 
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/checked-kernels $(BIN)/python tests/store/damage.py \
 	  $(or $(SEED),1) $(or $(MODELS),5000) 2> build/faults.log || { tail -20 build/faults.log; exit 1; }
 
-# With torch and CuPy where `make test-backends` has installed them.
+# With torch, CuPy and Dask (shards) where `make test-backends` has installed them.
 SOAK_VENV = $(if $(wildcard $(BACKENDS_VENV)/.done),$(BACKENDS_VENV),$(VENV))
 
-soak: $(VENV)/.has-test ## a million answers of all backends against each other, ten minutes at most; SEED=, ROUND= repeats one
-	@OMP_NUM_THREADS=1 $(SOAK_VENV)/bin/python tests/soak/soak.py $(or $(SEED),1) $(if $(ROUND),$(ROUND),1000000 10)
+soak: $(VENV)/.has-test ## every way to an answer against every other, from where the last run stopped; MINUTES= (10), SEED= ROUND= repeats one
+	@OMP_NUM_THREADS=1 PYTHONPATH=tests:scripts $(SOAK_VENV)/bin/python -m soak.soak \
+	  $(if $(ROUND),$(or $(SEED),1) $(ROUND),$(or $(MINUTES),10))
+
+promises: ## the table of docs/promises.md out of docs/data/promises
+	@$(PYTHON) scripts/promises.py
 
 beyond-int32: $(VENV)/.has-core ## index, save, open and ask 2,167,406,592 non-zeros (16 GB of memory, 14 of disk); FOLDER=/tmp
 	@$(BIN)/python scripts/beyond_int32.py $(or $(FOLDER),/tmp)
@@ -118,7 +122,7 @@ TORCH ?= torch==2.13.0
 $(BACKENDS_VENV)/.done: pyproject.toml
 	@test -x $(BACKENDS_VENV)/bin/python || $(PYTHON) -m venv $(BACKENDS_VENV)
 	@echo "installing torch and $(or $(notdir $(CUPY_ON_CPU)),no CuPy) into $(BACKENDS_VENV) ..." >&2
-	@$(BACKENDS_VENV)/bin/python -m pip install $(PIP_QUIET) -e '.[test]' '$(TORCH)' $(CUPY_ON_CPU)
+	@$(BACKENDS_VENV)/bin/python -m pip install $(PIP_QUIET) -e '.[test,dask]' '$(TORCH)' $(CUPY_ON_CPU)
 	@touch $@
 
 test-backends: $(BACKENDS_VENV)/.done ## the contract on torch and on CuPy (executed on the CPU)

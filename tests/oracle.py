@@ -38,7 +38,11 @@ def neighbours(X, query, S, beta):
 
 def scores(X, Y, query, S, alpha, beta):
     """Exact integer score of every label that got a vote, and the sum of all weights."""
-    found = neighbours(X, query, S, beta)
+    return tally(neighbours(X, query, S, beta), Y, alpha)
+
+
+def tally(found, Y, alpha):
+    """The votes of neighbours: what `scores` returns."""
     weights = [round(Fraction(power(sim, alpha)) * 2**40) for sim, _ in found]
     table: dict[int, int] = {}
     for weight, (_, i) in zip(weights, found, strict=True):
@@ -49,6 +53,10 @@ def scores(X, Y, query, S, alpha, beta):
 
 def topk(X, Y, query, S, alpha, beta, k):
     """(label, score) of the best labels: larger first, then the smaller label."""
-    table, _ = scores(X, Y, query, S, alpha, beta)
+    return best(scores(X, Y, query, S, alpha, beta)[0], k)
+
+
+def best(table, k):
+    """What `topk` returns, from integer scores."""
     best = sorted(table.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
     return [(label, score / 2.0**40) for label, score in best]

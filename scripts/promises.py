@@ -1,0 +1,83 @@
+"""Promises with their proof: `keep` records what a command has shown, `render` fills the page.
+
+Each promise has a file docs/data/promises/<name>.json with claim, command, figure, date and commit,
+written by the command that tests it (given WRITE=1, where a shorter run must not replace a longer).
+`make promises` renders them into docs/promises.md; so does every `keep`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "docs" / "data" / "promises"
+PAGE = ROOT / "docs" / "promises.md"
+BEGIN, END = "<!-- promises: begin -->", "<!-- promises: end -->"
+
+
+class Promise(NamedTuple):
+    """What is promised, and the command that tests it."""
+
+    claim: str
+    command: str
+
+
+# In the order of the page.
+PROMISES = {
+    "soak": Promise(
+        "Backends, kernels, sessions, blocks, threads, shards and saved models give the same bits; "
+        "to 1e-12 for fractional exponents",
+        "make soak",
+    ),
+}
+
+
+def keep(name: str, figure: str, folder: Path = FOLDER, page: Path = PAGE) -> None:
+    """Record what a command has shown, and renew the page."""
+    record = PROMISES[name]._asdict() | {
+        "figure": figure,
+        "date": datetime.date.today().isoformat(),
+        "commit": commit(),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+    render(folder, page)
+
+
+def commit() -> str:
+    """The commit that is checked out, with a + if files have changed since."""
+    asked = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=7", "--exclude=*"]
+    found = subprocess.run([*asked, "--dirty=+"], capture_output=True, text=True, check=False)
+    return found.stdout.strip() or "unknown"
+
+
+def rows(folder: Path = FOLDER) -> list[dict[str, str]]:
+    """The records of all promises, in the order of the page; KeyError names one without."""
+    found = {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
+    return [found[name] for name in PROMISES if name in found]
+
+
+def table(folder: Path = FOLDER) -> str:
+    lines = ["| promise | shown | command | date | commit |", "|---|---|---|---|---|"]
+    for row in rows(folder):
+        cells = row["claim"], row["figure"], f"`{row['command']}`", row["date"], row["commit"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def render(folder: Path = FOLDER, page: Path = PAGE) -> None:
+    """Put the table between the marks of the page."""
+    text = page.read_text()
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    new = f"{before}{BEGIN}\n{table(folder)}\n{END}{after}"
+    if new != text:
+        page.write_text(new)
+
+
+if __name__ == "__main__":
+    render()
