@@ -16,6 +16,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "data" / "promises"
 PAGE = ROOT / "docs" / "promises.md"
+CODE = ("swnn_xp", "kernels", "tests", "scripts", "asv_benchmarks")
 BEGIN, END = "<!-- promises: begin -->", "<!-- promises: end -->"
 
 
@@ -49,14 +50,18 @@ def keep(name: str, figure: str, folder: Path = FOLDER, page: Path = PAGE) -> No
 
 
 def commit() -> str:
-    """The commit that is checked out, with a + if files have changed since."""
-    asked = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=7", "--exclude=*"]
-    found = subprocess.run([*asked, "--dirty=+"], capture_output=True, text=True, check=False)
-    return found.stdout.strip() or "unknown"
+    """The commit that is checked out, with a + if code has changed since."""
+    changed = _git("status", "--porcelain", "--", *CODE)
+    return (_git("rev-parse", "--short=7", "HEAD") or "unknown") + ("+" if changed else "")
+
+
+def _git(*arguments: str) -> str:
+    asked = ["git", "-C", str(ROOT), *arguments]
+    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def rows(folder: Path = FOLDER) -> list[dict[str, str]]:
-    """The records of all promises, in the order of the page; KeyError names one without."""
+    """The records of the promises, in the order of the page."""
     found = {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
     return [found[name] for name in PROMISES if name in found]
 

@@ -195,5 +195,5 @@ def usable() -> dict[str, Way]:
         if BACKENDS[name].missing() is None:
             ways[name] = Way(on_backend(name), *turns)
     if "cupy" in ways:
-        ways["cupy, products"] = Way(on_backend("cupy", products=True), 40, 4)
+        ways["cupy by products"] = Way(on_backend("cupy", products=True), 40, 4)
     return ways
