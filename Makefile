@@ -136,6 +136,9 @@ bench-backends: $(BACKENDS_VENV)/.done ## speed of the backends on one CPU threa
 cuda-compile: $(VENV)/.has-dev ## compile the CUDA sources for all architectures (needs nvcc)
 	@$(BIN)/python scripts/compile_cuda.py
 
+cuda-races: $(VENV)/.has-test ## the CUDA kernels under sanitizers in random orders; each barrier left out once; SEED=, MINUTES= (5), WRITE=1
+	@WRITE=$(WRITE) PYTHONPATH=tests:scripts $(BIN)/python -m cuda.races $(or $(SEED),1) $(or $(MINUTES),5)
+
 lint: $(VENV)/.has-dev ## style
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 

@@ -1,13 +1,20 @@
 // Runs CUDA kernels on the CPU: one std::thread per CUDA thread, so that sanitizers see every race.
 //
 // Blocks run one after another, because a block's __shared__ variables are plain statics here;
-// kernels without any can be launched with all blocks at once (`Blocks::together`).
+// kernels without any can be launched with all blocks at once (`Blocks::together`). SHIM_SEED=n
+// shuffles blocks and threads and delays threads around barriers; SHIM_WITHOUT=choose.cuh:50 leaves
+// out the barrier of that line, a fault that must be found.
 #pragma once
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <mutex>
+#include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -41,7 +48,27 @@ class Barrier {
 };
 inline thread_local Barrier* barrier_of_block;
 
-inline void __syncthreads() { barrier_of_block->wait(); }
+inline const char* setting(const char* name) { const char* found = std::getenv(name); return found ? found : ""; }
+inline const unsigned shim_seed = std::atoi(setting("SHIM_SEED"));
+inline const std::string left_out = setting("SHIM_WITHOUT");
+inline thread_local std::minstd_rand dice;
+
+inline void dawdle() {  // says nothing to a sanitizer: sleeping orders no memory access
+    const unsigned thrown = shim_seed ? dice() % 16 : 0;
+    if (thrown == 1) std::this_thread::sleep_for(std::chrono::microseconds(dice() % 50));
+    else if (thrown > 12) std::this_thread::yield();
+}
+
+inline void barrier_at(const char* file, int line) {
+    const char* name = std::strrchr(file, '/');
+    if (!left_out.empty() && left_out == std::string(name ? name + 1 : file) + ":" + std::to_string(line)) {
+        return;
+    }
+    dawdle();
+    barrier_of_block->wait();
+    dawdle();
+}
+#define __syncthreads() barrier_at(__FILE__, __LINE__)
 
 template <class T, class V> T atomicAdd(T* at, V value) {
     return __atomic_fetch_add(at, (T)value, __ATOMIC_RELAXED);
@@ -66,22 +93,31 @@ inline void launch(Dim grid, unsigned threads, Blocks how, const std::function<v
         running.clear();
         barriers.clear();
     };
+    std::minstd_rand order(shim_seed + 1);
+    std::vector<Dim> blocks;
+    std::vector<unsigned> places(threads);
+    for (unsigned t = 0; t < threads; ++t) places[t] = t;
     for (unsigned y = 0; y < grid.y; ++y) {
-        for (unsigned x = 0; x < grid.x; ++x) {
-            auto* barrier = new Barrier(threads);
-            barriers.push_back(barrier);
-            for (unsigned t = 0; t < threads; ++t) {
-                running.emplace_back([=, &kernel] {
-                    threadIdx = {t, 0};
-                    blockIdx = {x, y};
-                    blockDim = {threads, 1};
-                    gridDim = grid;
-                    barrier_of_block = barrier;
-                    kernel();
-                });
-            }
-            if (how == Blocks::in_turn) join();
+        for (unsigned x = 0; x < grid.x; ++x) blocks.push_back({x, y});
+    }
+    if (shim_seed) std::shuffle(blocks.begin(), blocks.end(), order);
+    for (const Dim block : blocks) {
+        auto* barrier = new Barrier(threads);
+        barriers.push_back(barrier);
+        if (shim_seed) std::shuffle(places.begin(), places.end(), order);
+        for (const unsigned t : places) {
+            running.emplace_back([=, &kernel] {
+                threadIdx = {t, 0};
+                blockIdx = block;
+                blockDim = {threads, 1};
+                gridDim = grid;
+                barrier_of_block = barrier;
+                dice.seed(shim_seed + 7919 * t + 104729 * (block.x + grid.x * block.y) + 1);
+                dawdle();
+                kernel();
+            });
         }
+        if (how == Blocks::in_turn) join();
     }
     join();
 }

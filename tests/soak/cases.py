@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from swnn_xp import SWNNClassifier, SWNNRanker
 
 KINDS = ("published", "weights", "ranking", "compressed", "compressed ranking")
-N_QUERIES = 500
+N_QUERIES = 2000
 
 
 class Step(NamedTuple):

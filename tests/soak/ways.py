@@ -16,7 +16,7 @@ import learn.oracle
 import numpy as np
 import oracle
 import scipy.sparse as sp
-from soak.cases import Case, ids_left, model
+from soak.cases import N_QUERIES, Case, ids_left, model
 
 import swnn_kernels
 from swnn_xp import load
@@ -27,7 +27,7 @@ Answers = dict[str, tuple[np.ndarray, ...]]
 
 class Way(NamedTuple):
     answer: Callable[[Case, Any, sp.csr_array], Answers]
-    most: int
+    most: int = N_QUERIES
     """Queries of a round that it answers: the slower, the fewer."""
     every: int = 1
     """Rounds between two turns."""
@@ -180,17 +180,17 @@ def is_small(case: Case) -> bool:
 def usable() -> dict[str, Way]:
     """All ways that can be gone here."""
     ways = {
-        "blocks and threads": Way(in_blocks, 500),
-        "exhaustive kernel": Way(by_kernel("exhaustive"), 500, fits=lambda case: not case.ranked),
-        "pruned kernel": Way(by_kernel("pruned"), 500, fits=lambda case: not case.ranked),
+        "blocks and threads": Way(in_blocks),
+        "exhaustive kernel": Way(by_kernel("exhaustive"), fits=lambda case: not case.ranked),
+        "pruned kernel": Way(by_kernel("pruned"), fits=lambda case: not case.ranked),
         "sessions": Way(by_session, 100),
-        "saved and loaded": Way(from_disk, 500, 4),
-        "fitted again": Way(fitted_again, 500, fits=can_be_fitted_again),
+        "saved and loaded": Way(from_disk, every=4),
+        "fitted again": Way(fitted_again, fits=can_be_fitted_again),
         "plain Python": Way(by_definition, 4, fits=is_small),
     }
     if find_spec("dask"):
-        ways["shards"] = Way(in_shards, 500)
-    backends = {"numpy": (200, 1), "array-api": (100, 2), "torch": (500, 1), "cupy": (60, 1)}
+        ways["shards"] = Way(in_shards)
+    backends = {"numpy": (200, 1), "array-api": (100, 2), "torch": (1000, 1), "cupy": (60, 1)}
     for name, turns in backends.items():
         if BACKENDS[name].missing() is None:
             ways[name] = Way(on_backend(name), *turns)

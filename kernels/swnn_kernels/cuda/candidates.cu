@@ -90,7 +90,6 @@ extern "C" __global__ void find_candidates(
             totals[cut] += totals[cut - 1];
         }
     }
-    __syncthreads();
     choose(keys, voted, 0, count, places, best_keys + query * places, labels);
     for (int i = threadIdx.x; i < places; i += blockDim.x) {
         for (int cut = 0; cut < n_cuts; ++cut) {

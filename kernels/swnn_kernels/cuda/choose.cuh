@@ -85,7 +85,8 @@ __device__ Cut find_cut(const Key* keys, const int* rows, int first, int count, 
     return cut;
 }
 
-// Collect up to `places` candidates in any order; the rest is filled with key 0 and row -1.
+// Collect up to `places` candidates in any order; the rest is filled with key 0 and row -1. Threads
+// may come here as soon as they have written their keys and rows: `find_cut` waits before it reads.
 __device__ void choose(const Key* keys, const int* rows, int first, int count, int places,
                        Key* best_keys, int* best_rows) {
     __shared__ unsigned filled;

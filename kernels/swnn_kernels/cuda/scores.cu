@@ -82,7 +82,6 @@ extern "C" __global__ void score_candidates(
     for (int i = threadIdx.x; i < candidates; i += blockDim.x) {
         scores[i] = labels[i] < 0 ? 0 : scores[i] ^ sign;
     }
-    __syncthreads();
     const long long out = query * k;
     choose(scores, labels, 0, candidates, k, best_keys + out, chosen_labels + out);
     for (int i = threadIdx.x; i < k; i += blockDim.x) {

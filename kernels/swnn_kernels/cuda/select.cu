@@ -39,7 +39,6 @@ extern "C" __global__ void select_tiles(
         const bool gone = keys[i] == 0 || (dead && dead[first + i]);
         keys[i] = gone ? 0 : similarity_key(keys[i], query_size, row_sizes[first + i], beta);
     }
-    __syncthreads();
     const long long out = (query * gridDim.x + blockIdx.x) * places;
     choose(keys, nullptr, first, count, places, best_keys + out, best_rows + out);
 }

@@ -1,0 +1,68 @@
+"""Look for races in the CUDA kernels: python -m cuda.races SEED MINUTES.
+
+First each barrier is left out once: ThreadSanitizer must find the race. Then random problems run in
+random orders of blocks and threads, with delays at barriers, in turn under ThreadSanitizer and
+AddressSanitizer, and every answer is compared with the definitions.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import promises
+from cuda.shim import FLAGS, SMALL, Found, barriers, build, check
+
+
+def leave_out_each(program: Path, folder: Path) -> int:
+    """Number of barriers, each of which was missed when it was left out."""
+    for barrier in barriers():
+        found = what_is_found(program, folder, barrier)
+        assert "data race" in found, f"without {barrier}: {found or 'nothing was found'}"
+    return len(barriers())
+
+
+def what_is_found(program: Path, folder: Path, barrier: str) -> str:
+    try:
+        check(program, folder, *SMALL, env={"SHIM_WITHOUT": barrier})
+    except Found as found:
+        return str(found)
+    return ""
+
+
+def random_settings(rng: np.random.Generator) -> tuple[int, ...]:
+    """S, k, alpha, beta, threads and tile."""
+    threads = int(rng.choice([1, 2, 4, 8, 16, 32]))
+    S, k, tile = (int(rng.integers(1, most)) for most in (40, 12, 30))
+    return S, k, int(rng.integers(3)), int(rng.integers(3)), threads, tile
+
+
+def main() -> None:
+    seed, minutes = int(sys.argv[1]), float(sys.argv[2])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        programs = [build(sanitizer, folder) for sanitizer in FLAGS]
+        needed = leave_out_each(programs[-1], folder)
+        print(f"each of the {needed} barriers is missed when it is left out", flush=True)
+        until, number = time.monotonic() + 60 * minutes, 0
+        while time.monotonic() < until:
+            rng = np.random.default_rng([seed, number])
+            order = {"SHIM_SEED": str(rng.integers(1, 2**31))}
+            settings = random_settings(rng)
+            try:
+                check(programs[number % 2], folder, int(rng.integers(100)), settings, env=order)
+            except Found as found:
+                sys.exit(f"seed {seed}, run {number}, {settings}, {order}: {found}")
+            number += 1
+    figure = f"{number:,} random problems and orders: no race; each of {needed} barriers is missed"
+    print(figure)
+    if os.environ.get("WRITE"):
+        promises.keep("cuda-races", figure)
+
+
+if __name__ == "__main__":
+    main()

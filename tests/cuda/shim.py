@@ -1,0 +1,156 @@
+"""Every CUDA kernel on the CPU, a thread for each CUDA thread: build, run, compare."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import learn.oracle
+import numpy as np
+import oracle
+import scipy.sparse as sp
+
+from swnn_xp.rows.canonical import canonical_rows, label_rows
+from swnn_xp.rows.quantise import quantise_rows
+
+HERE = Path(__file__).parent
+SOURCES = HERE.parents[1] / "kernels" / "swnn_kernels" / "cuda"
+FLAGS = {
+    "address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+    "thread": ["-fsanitize=thread"],
+}
+
+
+SMALL = 2, (30, 2, 0, 2, 4, 5)
+"""A problem and settings that reach every barrier with few threads."""
+
+
+class Found(AssertionError):
+    """What a sanitizer says, or how an answer differs."""
+
+
+def build(sanitizer, folder):
+    """The program of all kernels."""
+    built = folder / f"run_kernels_{sanitizer}"
+    warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-Wno-sign-compare"]
+    command = ["g++", "-std=c++17", "-O1", "-g", "-pthread", *warnings, *FLAGS[sanitizer]]
+    command += [f"-I{SOURCES}", str(HERE / "run_kernels.cpp"), "-o", str(built)]
+    subprocess.run(command, check=True)
+    return built
+
+
+def barriers():
+    """Every __syncthreads() of the sources, as file:line."""
+    files = sorted([*SOURCES.glob("*.cu"), *SOURCES.glob("*.cuh")])
+    return [
+        f"{file.name}:{number}"
+        for file in files
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if re.search(r"__syncthreads\(\)", line)
+    ]
+
+
+def problem(seed, n=23, d=9, n_labels=7, q=3):
+    """Rows full of ties and repeats; every query has another number of features."""
+    rng = np.random.default_rng(seed)
+    X = rng.choice([0.0, 0.0, 1.0, 2.0, -1.0], size=(n, d))
+    X[rng.integers(n, size=6)] = X[0]
+    Q = rng.choice([0.0, 1.0, 2.0], size=(q, d))
+    Q[-1] = 0 if seed == 0 else X[0]
+    Y = (rng.random((n, n_labels)) < 0.4).astype(int)
+    return X, Y, Q
+
+
+def a_ranker(seed, d, n_labels, S, alpha, beta):
+    """A ranker as `learn.oracle` takes it; the last labels came after its training."""
+    rng = np.random.default_rng(seed)
+    cuts = [cut for cut in (2, 5) if cut < S] + [S]
+    has = rng.random((n_labels - 2, d)) < 0.5
+    weights = rng.integers(-(2**15), 2**15, has.sum())
+    weights[rng.random(weights.size) < 0.3] = 2**15 - 1
+    modelled = (rng.random(n_labels - 2) < 0.7).astype(int)
+    n_bins = len(learn.oracle.KNOTS)
+    arrays = {
+        "indptr": np.concatenate([[0], np.cumsum(has.sum(axis=1))]),
+        "features": np.nonzero(has)[1],
+        "weights": weights,
+        "biases": rng.integers(-(2**40), 2**40, n_labels - 2),
+        "modelled": modelled,
+        "tables": rng.integers(-3, 3, 2 * len(cuts) * n_bins) * 2**36,
+        "g": None,
+    }
+    meta = {"cuts": cuts, "alpha": alpha, "beta": beta, "shift": seed % 4, "n_candidates": 2 + seed}
+    return arrays, meta
+
+
+def run(program, folder, problem, settings, *, dead=(), ranker=None, env=None):
+    """Results of all kernels on a problem (X, Y, Q).
+
+    The settings are S, k, alpha, beta, threads and tile.
+    """
+    (X, Y, Q), (S, k, alpha, beta, threads, tile) = problem, settings
+    rows, queries, labels = (
+        quantise_rows(canonical_rows(X)),
+        quantise_rows(canonical_rows(Q)),
+        label_rows(Y),
+    )
+    lists = sp.csr_array((rows.quantised, rows.indices, rows.indptr), shape=X.shape).tocsc()
+    capacity = max(1, min(Y.shape[1], S * int(np.diff(labels.indptr).max())))
+    gone = np.isin(np.arange(len(X)), dead).astype(np.int64) if len(dead) else []
+    learned, meta = ranker or a_ranker(0, X.shape[1], Y.shape[1], S, alpha, beta)
+    arrays = [
+        lists.indptr, lists.indices, lists.data, np.diff(rows.indptr).astype(float),
+        queries.indptr, queries.indices, queries.quantised, labels.indptr, labels.indices,
+        [S, Y.shape[1], k, capacity, meta["n_candidates"], meta["shift"], X.shape[1]],
+        np.asarray([alpha, beta], float), gone, meta["cuts"],
+        *(array for name, array in learned.items() if name != "g"),
+    ]  # fmt: skip
+    with (folder / "in").open("wb") as file:
+        for array in map(np.asarray, arrays):
+            file.write(np.int64(array.size).tobytes())
+            kind = np.float64 if array.dtype == np.float64 and array.size else np.int64
+            file.write(array.astype(kind).tobytes())
+    command = [program, str(threads), str(tile), "2", folder / "in", folder / "out"]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"TSAN_OPTIONS": "halt_on_error=1"} | (env or {}),
+        timeout=120,
+    )
+    if done.returncode:
+        raise Found(done.stderr[-3000:])
+    found = np.frombuffer((folder / "out").read_bytes(), np.int64)
+    sizes = [len(Q) * S] * 2 + [len(Q) * k] * 4
+    parts = np.split(found, np.cumsum(sizes)[:-1])
+    ids, sims, *best = (part.reshape(len(Q), -1) for part in parts)
+    return ids, sims.view(float), best[0], best[1].view(float), best[2], best[3].view(float)
+
+
+def padded(pairs, places):
+    missing = places - len(pairs)
+    return [i for i, _ in pairs] + [-1] * missing, [v for _, v in pairs] + [0.0] * missing
+
+
+def check(program, folder, seed, settings, **how):
+    """Run a problem and compare with the definitions; `Found` says what is wrong."""
+    X, Y, Q = problem(seed)
+    S, k, alpha, beta, *_ = settings
+    ranker = a_ranker(seed, X.shape[1], Y.shape[1], S, alpha, beta)
+    ids, sims, labels, scores, ranked, ranked_scores = run(
+        program, folder, (X, Y, Q), settings, ranker=ranker, **how
+    )
+    for row, query in enumerate(Q):
+        near = [(i, sim) for sim, i in oracle.neighbours(X, query, S, beta)]
+        same((ids[row].tolist(), sims[row].tolist()), padded(near, S))
+        best = oracle.topk(X, Y, query, S, alpha, beta, k)
+        same((labels[row].tolist(), scores[row].tolist()), padded(best, k))
+        expected = learn.oracle.topk(ranker, X, Y, query, k)
+        same((ranked[row].tolist(), ranked_scores[row].tolist()), expected)
+
+
+def same(found, expected):
+    if found != expected:
+        raise Found(f"{found} instead of {expected}")
