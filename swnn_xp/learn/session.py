@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from swnn_kernels.learn.rank import CandidateRanker
+from swnn_kernels import HybridIndex
+from swnn_kernels import Session as KernelSession
+from swnn_kernels import Settings as KernelSettings
+from swnn_kernels.learn.session import CandidateRanker
+from swnn_kernels.learn.session import RankingSession as KernelRankingSession
 from swnn_kernels.vote.labels import Labels
 from swnn_xp._checks import check_count
 from swnn_xp.backends.numba_ import KernelLabels
@@ -19,8 +23,10 @@ class RankingSession(Session):
 
     def predict_one(self, indices: Any, values: Any, k: int = 5) -> Ranking:
         """Rank labels for one row; arguments and result are those of `Session.predict_one`."""
-        check_count(k, "k")
         self._follow()
+        if isinstance(self._only, KernelRankingSession):  # it checks k itself
+            return Ranking(*self._only.predict_one(indices, values, k))
+        check_count(k, "k")
         found = self._positions_one(indices, values)
         return Ranking(*self._ranker.rank_one(indices, values, (found.ids, found.sims), k))
 
@@ -28,6 +34,15 @@ class RankingSession(Session):
         """Rank labels for one row, with the probability that each is right."""
         best = self.predict_one(indices, values, k)
         return with_probabilities(best, self._model.learned.calibration)
+
+    def _kernel_session(
+        self, index: HybridIndex, model: Model, settings: KernelSettings, **options: Any
+    ) -> KernelSession:
+        if len(model.segments) > 1:
+            return super()._kernel_session(index, model, settings, **options)
+        learned = model.learned
+        parts = model.placed_labels.prepared, learned.scorer, learned.selection
+        return KernelRankingSession(index, parts, settings, **options)
 
     def _open(self, model: Model) -> None:
         placed = model.placed_labels

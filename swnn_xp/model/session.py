@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from swnn_kernels import Labels
+from swnn_kernels import HybridIndex, Labels
 from swnn_kernels import Session as KernelSession
 from swnn_kernels import Settings as KernelSettings
 from swnn_kernels.background import SEARCHES
@@ -160,14 +160,15 @@ class Session:
         weights = model.feature_weights
         if stand_in is not None:
             return StandInSession(stand_in, model.checked_labels, settings, removed, weights)
-        return KernelSession(
-            segment.kernel_index,
-            _kernel_labels(model, segment.n_rows),
-            KernelSettings(*settings),
-            removed=removed,
-            budget=self._budget,
-            feature_weights=weights,
+        options = {"removed": removed, "budget": self._budget, "feature_weights": weights}
+        return self._kernel_session(
+            segment.kernel_index, model, KernelSettings(*settings), **options
         )
+
+    def _kernel_session(
+        self, index: HybridIndex, model: Model, settings: KernelSettings, **options: Any
+    ) -> KernelSession:
+        return KernelSession(index, _kernel_labels(model, index.n_rows), settings, **options)
 
     def _merged(self, indices: Any, values: Any) -> Neighbours:
         """Neighbours by position out of all segments, as a batch of one query."""

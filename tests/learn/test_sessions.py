@@ -102,7 +102,7 @@ def test_dense_rows_and_walks_give_the_same():
         if room:
             rows[:] = np.arange(rows.size)
             of_label = np.repeat(rows, np.diff(ranker.indptr))
-            dense[of_label, ranker.features] = ranker.weights
+            dense[of_label, scorer.columns[ranker.features]] = ranker.weights
         other = scorer._replace(dense_rows=rows, dense=dense.reshape(-1))
         learned.__dict__["scorer"] = other
         for mine, its in zip(clf.predict_topk(X, 7), usual, strict=True):

@@ -1,4 +1,7 @@
-"""The fields of a record, from its annotations: arrays with a dtype, integers and floats."""
+"""The fields of a record, from its annotations: arrays with a dtype, numbers, other records.
+
+A record within a record is given as its table.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,20 @@ class Field(NamedTuple):
     """One field of a record."""
 
     name: str
-    dtype: Any  # of an array; None for a number
+    dtype: Any  # of an array; None for a number or a record
     is_float: bool
+    record: Any  # class of a record; None for the others
 
 
 @cache
 def _fields_of(record: Any) -> tuple[Field, ...]:
     hints = get_type_hints(record, include_extras=True)
-    return tuple(
-        Field(name, (get_args(hints[name])[1:] or (None,))[0], hints[name] is float)
-        for name in record._fields
-    )
+    return tuple(_field(name, hints[name]) for name in record._fields)
+
+
+def _field(name: str, hint: Any) -> Field:
+    dtype = (get_args(hint)[1:] or (None,))[0]
+    return Field(name, dtype, hint is float, hint if hasattr(hint, "_fields") else None)
 
 
 def fields_of(record: Any) -> tuple[Field, ...]:

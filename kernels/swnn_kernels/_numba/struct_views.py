@@ -2,7 +2,9 @@
 
 Handing a record over as a tuple would make every function one of hundreds of arguments, slow to
 compile, and every call from Python unpack all of its arrays. A `table` holds the address and size
-of each array instead; a kernel turns it into a struct view and reads `view.field` as usual.
+of each array instead; a kernel turns it into a struct view and reads `view.field` as usual. A field
+may itself be the table of a record: then `view.field` is a view too, and one table is all that a
+kernel needs as an argument.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ def _type_of(field: Field) -> Any:
     """Numba's type of a field."""
     if field.dtype is not None:
         return types.Array(from_dtype(np.dtype(field.dtype)), 1, "C")
+    if field.record is not None:
+        return _view_of(field.record)
     return types.float64 if field.is_float else types.int64
 
 
@@ -45,6 +49,10 @@ class StructView(types.Type):
             field.name: (slot, _type_of(field)) for slot, field in enumerate(fields_of(record))
         }
         super().__init__(name=f"StructView[{record.__module__}.{record.__name__}]")
+
+
+def _view_of(record: Any) -> Any:
+    return StructView(record)
 
 
 @register_model(StructView)
@@ -98,11 +106,11 @@ def struct_view(record: Any) -> Any:
 
 
 def table(record: Any) -> np.ndarray:
-    """Addresses and sizes of a record's arrays; valid only while the record is kept."""
+    """Addresses and sizes of a record's arrays and tables; valid only while the record is kept."""
     check_arrays(record)
     words = np.zeros((len(record), _WORDS), dtype=np.int64)
     for slot, (field, value) in enumerate(zip(fields_of(type(record)), record, strict=True)):
-        if field.dtype is not None:
+        if field.dtype is not None or field.record is not None:
             words[slot] = value.ctypes.data, value.size
         elif field.is_float:
             words[slot, :1].view(np.float64)[0] = value

@@ -1,6 +1,7 @@
 """The entry points of all searches: load a query, find its neighbours, let them vote.
 
-Records come as tables to every kernel here, see `_numba.struct_views`.
+All that a kernel works on comes in one record, as its table (see `_numba.struct_views`): every
+further argument would cost a call from Python a tenth of a microsecond.
 """
 
 from __future__ import annotations
@@ -27,9 +28,33 @@ if IS_FULL:  # without vectors there is no pruned search
 BAD_IDS = -1
 BAD_VALUES = -2
 
-_open_postings, _open_index = struct_view(Postings), struct_view(PrunedIndex)
-_open_buffers, _open_prune = struct_view(QueryBuffers), struct_view(PruneBuffers)
-_open_labels, _open_rows, _open_task = struct_view(Labels), struct_view(Rows), struct_view(Task)
+
+class ExhaustiveCall(NamedTuple):
+    """Queries, what the exhaustive search needs to answer them, and where answers go."""
+
+    postings: Postings
+    buffers: QueryBuffers
+    labels: Labels
+    task: Task
+    queries: Rows
+    ids: Int64  # answers of all queries, one after the other
+    values: Float64
+
+
+class PrunedCall(NamedTuple):
+    """Queries, what the pruned search needs to answer them, and where answers go."""
+
+    pruned: PrunedIndex
+    buffers: QueryBuffers
+    prune: PruneBuffers
+    labels: Labels
+    task: Task
+    queries: Rows
+    ids: Int64  # answers of all queries, one after the other
+    values: Float64
+
+
+_open_exhaustive, _open_pruned = struct_view(ExhaustiveCall), struct_view(PrunedCall)
 
 
 @inline
@@ -76,6 +101,7 @@ class RawQuery(NamedTuple):
     A session copies queries here: arrays of callers would come in many types, each compiled apart.
     """
 
+    buffers: QueryBuffers  # where it is loaded
     indices: Int64
     values: Float64
     weights: Float64  # of the features, or empty
@@ -87,11 +113,11 @@ _open_raw = struct_view(RawQuery)
 
 
 @kernel
-def load_query(buffers_table, raw_table, size):  # type: ignore[no-untyped-def]
+def load_query(raw_table, size):  # type: ignore[no-untyped-def]
     """Put the first ``size`` entries of a raw query into the buffers; return 0 or a fault."""
     raw = _open_raw(raw_table)
     indices, values = raw.indices[:size], raw.values[:size]
-    kept = load_raw(_open_buffers(buffers_table), raw.weights, raw.n_features, indices, values)
+    kept = load_raw(raw.buffers, raw.weights, raw.n_features, indices, values)
     raw.indptr[0] = 0
     raw.indptr[1] = max(0, kept)
     return min(0, kept)
@@ -124,40 +150,35 @@ def _write_labels(buffers, n_best, labels, scores):  # type: ignore[no-untyped-d
 
 
 @inline
-def _write_answer(buffers, labels, task, found, out_ids, out_values):  # type: ignore[no-untyped-def]
+def _write_answer(call, q, found):  # type: ignore[no-untyped-def]
     """Sort the neighbours and write them, or the labels they vote for."""
+    buffers, task = call.buffers, call.task
+    width = call.ids.size // (call.queries.indptr.size - 1)
+    ids, values = call.ids[q * width : (q + 1) * width], call.values[q * width : (q + 1) * width]
     sort_best_first(buffers.sims, buffers.rows, found)
     if task.wants_labels:
-        n_best = vote(labels, buffers, buffers.rows, buffers.sims, found, task.alpha)
-        _write_labels(buffers, n_best, out_ids, out_values)
+        n_best = vote(call.labels, buffers, buffers.rows, buffers.sims, found, task.alpha)
+        _write_labels(buffers, n_best, ids, values)
     else:
-        _write_neighbours(buffers, found, out_ids, out_values)
+        _write_neighbours(buffers, found, ids, values)
 
 
 @kernel
-def answer_exhaustive(  # type: ignore[no-untyped-def]
-    postings_table, buffers_table, labels_table, task_table, queries_table, ids, values
-):
+def answer_exhaustive(call_table):  # type: ignore[no-untyped-def]
     """Answer canonical queries by the exhaustive search."""
-    postings, buffers = _open_postings(postings_table), _open_buffers(buffers_table)
-    labels, task = _open_labels(labels_table), _open_task(task_table)
-    queries = _open_rows(queries_table)
-    for q in range(queries.indptr.size - 1):
-        size = _load_quantised(buffers, queries, q)
-        found = search_exhaustive(postings, buffers, task, size)
-        _write_answer(buffers, labels, task, found, ids[q], values[q])
+    call = _open_exhaustive(call_table)
+    for q in range(call.queries.indptr.size - 1):
+        size = _load_quantised(call.buffers, call.queries, q)
+        found = search_exhaustive(call.postings, call.buffers, call.task, size)
+        _write_answer(call, q, found)
 
 
 @kernel
-def answer_pruned(  # type: ignore[no-untyped-def]
-    index_table, buffers_table, prune_table, labels_table, task_table, queries_table, ids, values
-):
+def answer_pruned(call_table):  # type: ignore[no-untyped-def]
     """Answer canonical queries by the pruned search."""
-    index, buffers = _open_index(index_table), _open_buffers(buffers_table)
-    prune, labels = _open_prune(prune_table), _open_labels(labels_table)
-    task, queries = _open_task(task_table), _open_rows(queries_table)
-    for q in range(queries.indptr.size - 1):
-        size = _load_quantised(buffers, queries, q)
-        query = Query(index, buffers, prune, task, size, buffers.sims.size, task.beta)
-        found = search_pruned(query)
-        _write_answer(buffers, labels, task, found, ids[q], values[q])
+    call = _open_pruned(call_table)
+    buffers, task = call.buffers, call.task
+    for q in range(call.queries.indptr.size - 1):
+        size = _load_quantised(buffers, call.queries, q)
+        query = Query(call.pruned, buffers, call.prune, task, size, buffers.sims.size, task.beta)
+        _write_answer(call, q, search_pruned(query))

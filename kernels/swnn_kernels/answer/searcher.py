@@ -32,15 +32,16 @@ class Searcher:
         self.buffers_table = table(self.buffers)
         self.prune: Any = None
         self._kept: list[Any] = [labels]
+        self._answer: Any = kernels.answer_exhaustive
+        self._call: Any = kernels.ExhaustiveCall
         if self.is_pruned:
             self.prune = prune_buffers(index, longest, budget)
             self._kept.append(index.pruned)
             own: tuple[Any, ...] = index.pruned_table, self.buffers_table, table(self.prune)
-            self._answer = kernels.answer_pruned
+            self._answer, self._call = kernels.answer_pruned, kernels.PrunedCall
         else:
             self._kept.append(index.postings)
             own = table(index.postings), self.buffers_table
-            self._answer = kernels.answer_exhaustive
         self._tables = *own, table(labels)
 
     def answer(
@@ -53,4 +54,7 @@ class Searcher:
         self, task_table: Any, queries_table: Any, out: tuple[np.ndarray, np.ndarray]
     ) -> Callable[[], None]:
         """Bind the arguments of `answer`, for a caller who answers many times into ``out``."""
-        return partial(self._answer, *self._tables, task_table, queries_table, *out)
+        flat = out[0].reshape(-1), out[1].reshape(-1)
+        call = self._call(*self._tables, task_table, queries_table, *flat)
+        self._kept.append(call)
+        return partial(self._answer, table(call))

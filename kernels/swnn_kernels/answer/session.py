@@ -100,7 +100,7 @@ class Session:
         indptr = np.zeros(2, dtype=np.int64)
         buffers, n_features = searcher.buffers, self._index.n_features
         entries = np.zeros(longest, np.int64), np.zeros(longest)
-        raw = kernels.RawQuery(*entries, self._weights, indptr, n_features)
+        raw = kernels.RawQuery(searcher.buffers_table, *entries, self._weights, indptr, n_features)
         query = Rows(
             frozen(indptr), frozen(buffers.indices), frozen(buffers.quantised), n_features,
         )  # fmt: skip
@@ -112,7 +112,7 @@ class Session:
             for task_table, out in zip(self._task_tables, outs, strict=True)
         ]
         self._first_rows = [(ids[0], values[0]) for ids, values in outs]
-        self._load_first = partial(kernels.load_query, searcher.buffers_table, table(raw))
+        self._load_first = partial(kernels.load_query, table(raw))
         self._searcher, self._raw, self._query = searcher, raw, query
 
     @property

@@ -10,14 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swnn_kernels._numba import inline, kernel, struct_view, table
-from swnn_kernels.dtypes import Int64, frozen
+from swnn_kernels._numba import inline, kernel, prefetch, struct_view, table
+from swnn_kernels.dtypes import Int32, Int64, frozen
 from swnn_kernels.heap import push, sort_best_first
 from swnn_kernels.similarity import vote_weight
 from swnn_kernels.vote.labels import Labels
 
-_EMPTY = -1
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: spreads neighbouring labels
+_BUCKETS = 256  # of votes: sixteen octaves
+_DROPPED_BITS = 48  # of a float64: what is left has four bits of the mantissa
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: spreads neighbouring words
 
 
 class Selection(NamedTuple):
@@ -32,12 +33,18 @@ class Selection(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """Buffers of one thread."""
+    """Buffers of one thread; between queries ``sums`` holds zeros.
+
+    ``places`` is never cleared: a label was voted for if it stands where its place says.
+    """
 
     cuts: Int64  # (n_cuts,), ascending: how many neighbours vote at each cut
-    slot_labels: Int64  # a power of two: hash table of labels
-    slot_sums: Int64  # (n_cuts * slots,): their votes, a label's cuts side by side
+    places: Int32  # (n_labels,): where a label may stand among those voted for
+    voted: Int64  # (most + 1,): labels voted for, and one written in vain
+    sums: Int64  # ((most + 1) * n_cuts,): their votes, a label's cuts side by side
     totals: Int64  # (n_cuts,): the weight of all neighbours of a cut
+    histogram: Int32  # (_BUCKETS,)
+    best: Int64  # (most,): places of the labels that are kept
     best_sums: Int64  # (K,)
     best_labels: Int64  # (K,)
 
@@ -45,72 +52,75 @@ class Tally(NamedTuple):
 open_labels, open_tally = struct_view(Labels), struct_view(Tally)
 
 
-def make_tally(most_labels: int, cuts: tuple[int, ...], n_candidates: int) -> Tally:
-    """Buffers for votes on at most ``most_labels`` labels, of which the best K are kept.
+def make_tally(labels: Labels, cuts: tuple[int, ...], n_candidates: int) -> Tally:
+    """Buffers for votes of the rows with these labels, of which the best K are kept.
 
     Examples
     --------
-    >>> make_tally(3, (1, 2), 2).slot_labels.size
-    8
+    >>> labels = Labels.prepare(np.asarray([0, 1, 3]), np.asarray([4, 2, 4]))
+    >>> make_tally(labels, (1, 2), 2).places.size
+    5
     """
-    n_slots = 1 << max(1, (2 * most_labels - 1).bit_length())
+    most = labels.most_voted(cuts[-1])
     return Tally(
         cuts=np.asarray(cuts, np.int64),
-        slot_labels=np.empty(n_slots, np.int64),
-        slot_sums=np.empty(n_slots * len(cuts), np.int64),
-        totals=np.empty(len(cuts), np.int64),
-        best_sums=np.empty(n_candidates, np.int64),
-        best_labels=np.empty(n_candidates, np.int64),
+        places=np.zeros(labels.n_labels, np.int32),
+        voted=np.zeros(most + 1, np.int64),
+        sums=np.zeros((most + 1) * len(cuts), np.int64),
+        totals=np.zeros(len(cuts), np.int64),
+        histogram=np.zeros(_BUCKETS, np.int32),
+        best=np.zeros(most, np.int64),
+        best_sums=np.zeros(n_candidates, np.int64),
+        best_labels=np.zeros(n_candidates, np.int64),
     )
 
 
 @inline
-def slot_of(tally, bits, label):  # type: ignore[no-untyped-def]
-    """Find the slot that holds the label, or the empty one where it belongs."""
-    mask = (1 << bits) - 1
-    slot = np.int64((np.uint64(label) * _SPREAD) >> np.uint64(64 - bits)) & mask
-    while tally.slot_labels[slot] != label and tally.slot_labels[slot] != _EMPTY:
-        slot = (slot + 1) & mask
-    return slot
-
-
-@inline
-def _table_bits(labels, ids, tally):  # type: ignore[no-untyped-def]
-    """Size of a table for twice the votes of a query, as a power of two."""
-    votes = np.int64(0)
+def _ask_for_labels(labels, ids):  # type: ignore[no-untyped-def]
+    """Ask for the memory of the neighbours' labels before it is needed."""
+    for i in range(ids.size):
+        prefetch(labels.indptr, ids[i])
     for i in range(ids.size):
         if ids[i] >= 0:
-            votes += labels.indptr[ids[i] + 1] - labels.indptr[ids[i]]
-    bits = 1
-    while (1 << bits) < 2 * votes and (1 << bits) < tally.slot_labels.size:
-        bits += 1
-    return bits
+            prefetch(labels.indices, labels.indptr[ids[i]])
 
 
 @inline
-def _cast_votes(labels, row, weight, first_cut, tally, bits):  # type: ignore[no-untyped-def]
-    """Add a neighbour's weight to its labels at all cuts from ``first_cut`` on."""
+def _cast_votes(labels, row, weight, cut, tally, n_voted):  # type: ignore[no-untyped-def]
+    """Add a neighbour's weight to its labels at a cut; return how many labels have votes.
+
+    Without a branch: whether a label is new can't be predicted.
+    """
     n_cuts = tally.cuts.size
-    for c in range(first_cut, n_cuts):
-        tally.totals[c] += weight
-    for p in range(labels.indptr[row], labels.indptr[row + 1]):
+    for p in range(np.uint64(labels.indptr[row]), np.uint64(labels.indptr[row + 1])):
         label = np.int64(labels.indices[p])
-        slot = slot_of(tally, bits, label)
-        if tally.slot_labels[slot] == _EMPTY:
-            tally.slot_labels[slot] = label
-            for c in range(n_cuts):
-                tally.slot_sums[slot * n_cuts + c] = 0
-        for c in range(first_cut, n_cuts):
-            tally.slot_sums[slot * n_cuts + c] += weight
+        place = np.int64(tally.places[np.uint64(label)])
+        is_new = (place >= n_voted) | (tally.voted[np.uint64(place)] != label)
+        place = n_voted if is_new else place
+        tally.places[np.uint64(label)] = place
+        tally.voted[np.uint64(place)] = label
+        tally.sums[np.uint64(place * n_cuts + cut)] += weight
+        n_voted += np.int64(is_new)
+    return n_voted
 
 
 @inline
-def _vote_at_cuts(labels, ids, sims, excluded, alpha, tally, bits):  # type: ignore[no-untyped-def]
-    """Let the neighbours vote, best first, until the last cut is full."""
+def _add_up_cuts(tally, n_voted):  # type: ignore[no-untyped-def]
+    """Turn the votes between two cuts into those up to a cut."""
+    n_cuts = tally.cuts.size
+    for c in range(1, n_cuts):
+        tally.totals[c] += tally.totals[c - 1]
+    for place in range(n_voted):
+        for c in range(1, n_cuts):
+            tally.sums[place * n_cuts + c] += tally.sums[place * n_cuts + c - 1]
+
+
+@inline
+def _vote_at_cuts(labels, ids, sims, excluded, alpha, tally):  # type: ignore[no-untyped-def]
+    """Let the neighbours vote, best first, until the last cut is full; return how many labels."""
     copies, own = excluded
-    tally.slot_labels[: 1 << bits] = _EMPTY
     tally.totals[:] = 0
-    voted, cut = np.int64(0), 0
+    voted, cut, n_voted = np.int64(0), 0, np.int64(0)
     for i in range(ids.size):
         if ids[i] < 0 or voted == tally.cuts[tally.cuts.size - 1]:
             break
@@ -119,35 +129,95 @@ def _vote_at_cuts(labels, ids, sims, excluded, alpha, tally, bits):  # type: ign
         while voted >= tally.cuts[cut]:
             cut += 1
         voted += 1
-        _cast_votes(labels, ids[i], vote_weight(sims[i], alpha), cut, tally, bits)
+        weight = vote_weight(sims[i], alpha)
+        tally.totals[cut] += weight
+        n_voted = _cast_votes(labels, ids[i], weight, cut, tally, n_voted)
+    _add_up_cuts(tally, n_voted)
+    return n_voted
+
+
+@inline
+def _bucket_of(votes, total):  # type: ignore[no-untyped-def]
+    """Bucket of a label's votes, sixteen to an octave; fewer votes have larger buckets."""
+    top = np.float64(total).view(np.int64) >> _DROPPED_BITS
+    own = np.float64(votes).view(np.int64) >> _DROPPED_BITS
+    return min(max(top - own, np.int64(0)), np.int64(_BUCKETS - 1))
+
+
+@inline
+def _last_bucket(tally, n_voted, most):  # type: ignore[no-untyped-def]
+    """Find the bucket of the ``most``-th best label, and how many labels come before it."""
+    n_cuts, histogram = tally.cuts.size, tally.histogram
+    histogram[:] = 0
+    for place in range(n_voted):
+        votes = tally.sums[place * n_cuts + n_cuts - 1]
+        histogram[_bucket_of(votes, tally.totals[n_cuts - 1])] += 1
+    bucket, before = 0, np.int64(0)
+    while before + histogram[bucket] < most:
+        before += histogram[bucket]
+        bucket += 1
+    return bucket, before
+
+
+@inline
+def _keep_best(tally, n_voted, most):  # type: ignore[no-untyped-def]
+    """Write the places of the ``most`` best labels to ``best``, in no particular order."""
+    n_cuts = tally.cuts.size
+    last, before = _last_bucket(tally, n_voted, most)
+    kept, held = np.int64(0), 0
+    for place in range(n_voted):
+        votes = tally.sums[place * n_cuts + n_cuts - 1]
+        bucket = _bucket_of(votes, tally.totals[n_cuts - 1])
+        tally.best[kept] = place
+        kept += np.int64(bucket < last)
+        if bucket == last:
+            label = tally.voted[place]
+            held = push(tally.best_sums, tally.best_labels, held, most - before, votes, label)
+    for i in range(held):
+        tally.best[kept + i] = tally.places[tally.best_labels[i]]
+    return most
 
 
 @inline
 def collect(labels, ids, sims, excluded, alpha, tally):  # type: ignore[no-untyped-def]
-    """Fill ``tally.best_labels``, best first by the votes of the last cut; count and table bits.
+    """Find the best labels by the votes of the last cut; return how many, and how many got votes.
 
-    ``excluded`` is (copies, own): rows whose number in ``copies`` is ``own`` do not vote; -1
-    excludes none.
+    ``tally.best`` holds their places, in no particular order. ``excluded`` is (copies, own): rows
+    whose number in ``copies`` is ``own`` do not vote; -1 excludes none. Call `forget` afterwards.
     """
-    bits = _table_bits(labels, ids, tally)
-    _vote_at_cuts(labels, ids, sims, excluded, alpha, tally, bits)
-    n_cuts, held, most = tally.cuts.size, 0, tally.best_sums.size
-    for slot in range(1 << bits):
-        label = tally.slot_labels[slot]
-        if label != _EMPTY:
-            votes = tally.slot_sums[slot * n_cuts + n_cuts - 1]
-            held = push(tally.best_sums, tally.best_labels, held, most, votes, label)
-    sort_best_first(tally.best_sums, tally.best_labels, held)
-    return held, bits
+    _ask_for_labels(labels, ids)
+    n_voted = _vote_at_cuts(labels, ids, sims, excluded, alpha, tally)
+    if n_voted > tally.best_sums.size:
+        return _keep_best(tally, n_voted, tally.best_sums.size), n_voted
+    for place in range(n_voted):
+        tally.best[place] = place
+    return n_voted, n_voted
 
 
 @inline
-def share_at(tally, slot, cut):  # type: ignore[no-untyped-def]
-    """Share of the label in a slot; 0 where all weights are 0."""
+def forget(tally, n_voted):  # type: ignore[no-untyped-def]
+    """Set the votes to zeros again."""
+    tally.sums[: n_voted * tally.cuts.size] = 0
+
+
+@inline
+def share_at(tally, place, cut):  # type: ignore[no-untyped-def]
+    """Share of the label at a place; 0 where all weights are 0."""
     if tally.totals[cut] <= 0:
         return 0.0
-    votes = tally.slot_sums[slot * tally.cuts.size + cut]
+    votes = tally.sums[place * tally.cuts.size + cut]
     return np.float64(votes) / np.float64(tally.totals[cut])
+
+
+@inline
+def _sort_best(tally, held):  # type: ignore[no-untyped-def]
+    """Fill ``best_labels``, best first by the votes of the last cut."""
+    n_cuts, size = tally.cuts.size, 0
+    for i in range(held):
+        place = tally.best[i]
+        votes = tally.sums[place * n_cuts + n_cuts - 1]
+        size = push(tally.best_sums, tally.best_labels, size, held, votes, tally.voted[place])
+    sort_best_first(tally.best_sums, tally.best_labels, held)
 
 
 @kernel
@@ -163,12 +233,14 @@ def _find_candidates(  # type: ignore[no-untyped-def]
     of_rows, of_queries = copies
     for q in range(ids.shape[0]):
         excluded = of_rows, of_queries[q]
-        held, bits = collect(labels, ids[q], sims[q], excluded, alpha, tally)
+        held, n_voted = collect(labels, ids[q], sims[q], excluded, alpha, tally)
+        _sort_best(tally, held)
         for i in range(out_labels.shape[1]):
             out_labels[q, i] = tally.best_labels[i] if i < held else -1
-            slot = slot_of(tally, bits, tally.best_labels[i]) if i < held else np.int64(0)
+            place = np.int64(tally.places[tally.best_labels[i]]) if i < held else np.int64(0)
             for c in range(tally.cuts.size):
-                out_shares[q, i, c] = share_at(tally, slot, c) if i < held else 0.0
+                out_shares[q, i, c] = share_at(tally, place, c) if i < held else 0.0
+        forget(tally, n_voted)
 
 
 def find_candidates(
@@ -213,8 +285,7 @@ def find_candidates(
     of_rows, of_queries = (frozen(np.ascontiguousarray(part, np.int64)) for part in copies)
     best = np.empty((ids.shape[0], selection.n_candidates), np.int32)
     shares = np.empty((*best.shape, len(selection.cuts)))
-    most = labels.most_voted(ids.shape[1])
-    tally = make_tally(most, selection.cuts, selection.n_candidates)
+    tally = make_tally(labels, selection.cuts, selection.n_candidates)
     _find_candidates(
         table(labels), table(tally), (ids, sims), (of_rows, of_queries), float(selection.alpha),
         best, shares,

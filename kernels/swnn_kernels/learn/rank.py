@@ -20,13 +20,13 @@ from swnn_kernels.learn.candidates import (
     Selection,
     Tally,
     collect,
+    forget,
     make_tally,
     open_labels,
     open_tally,
     share_at,
-    slot_of,
 )
-from swnn_kernels.learn.scorer import Scorer, ask_for, linear_score
+from swnn_kernels.learn.scorer import Scorer, ask_for, linear_score, load_columns
 from swnn_kernels.parallel import in_parallel
 from swnn_kernels.records import Rows
 from swnn_kernels.vote.labels import Labels
@@ -43,31 +43,49 @@ class RankBuffers(NamedTuple):
     scattered: Int32  # (n_features,)
     best_scores: Int64  # (k,)
     best_labels: Int64  # (k,)
+    columns: Int32  # of the query in dense rows
     indices: Int32  # a raw query, quantised
     values: Float64
     quantised: Int32
 
 
+class RankCall(NamedTuple):
+    """All that the ranking of one raw query works on."""
+
+    labels: Labels
+    tally: Tally
+    scorer: Scorer
+    buffers: RankBuffers
+    alpha: float
+    indices: Int64  # the query as it came
+    values: Float64
+    ids: Int64  # its neighbours
+    sims: Float64
+    best_labels: Int64  # the answer
+    best_scores: Float64
+
+
 _open_scorer, _open_rows = struct_view(Scorer), struct_view(Rows)
-_open_buffers = struct_view(RankBuffers)
+_open_buffers, _open_call = struct_view(RankBuffers), struct_view(RankCall)
 
 
 @inline
-def _vote_score(scorer, tally, slot, is_modelled):  # type: ignore[no-untyped-def]
+def _vote_score(scorer, tally, place, is_modelled):  # type: ignore[no-untyped-def]
     """Part of a candidate's score that the neighbours give."""
     n_cuts = tally.cuts.size
     total, first = np.int64(0), np.int64(is_modelled) * n_cuts * N_BINS
     for c in range(n_cuts):
-        total += scorer.tables[first + c * N_BINS + bin_of(share_at(tally, slot, c))]
+        total += scorer.tables[first + c * N_BINS + bin_of(share_at(tally, place, c))]
     return total
 
 
 @inline
-def _score(scorer, tally, bits, label, scattered, query):  # type: ignore[no-untyped-def]
+def _score(scorer, tally, place, scattered, query):  # type: ignore[no-untyped-def]
     """Score of a candidate; labels that came after the training have no model and no bias."""
+    label = tally.voted[place]
     is_known = label < scorer.modelled.size
     is_modelled = is_known and scorer.modelled[label] != 0
-    score = _vote_score(scorer, tally, slot_of(tally, bits, label), is_modelled)
+    score = _vote_score(scorer, tally, place, is_modelled)
     if is_modelled:
         score += linear_score(scorer, label, scattered, query) << scorer.shift
     if is_known:
@@ -76,27 +94,39 @@ def _score(scorer, tally, bits, label, scattered, query):  # type: ignore[no-unt
 
 
 @inline
-def _scatter(buffers, queries, q, present):  # type: ignore[no-untyped-def]
-    """Write a query's values over all features, or zeros again."""
-    for p in range(queries.indptr[q], queries.indptr[q + 1]):
-        buffers.scattered[queries.indices[p]] = queries.quantised[p] if present else 0
+def _scatter(scattered, indices, quantised, first, last):  # type: ignore[no-untyped-def]
+    """Write a query's values over all features."""
+    for p in range(first, last):
+        scattered[indices[p]] = quantised[p]
+
+
+@inline
+def _gather(scattered, indices, first, last):  # type: ignore[no-untyped-def]
+    """Write zeros there again."""
+    for p in range(first, last):
+        scattered[indices[p]] = 0
 
 
 @inline
 def _rank_one(labels, tally, scorer, buffers, alpha, found, query):  # type: ignore[no-untyped-def]
-    """Fill the best labels of a query, which is scattered too; their number."""
+    """Fill the best labels of a query, (features, values, first, last); return their number."""
     ids, sims = found
-    held, bits = collect(labels, ids, sims, (ids, np.int64(-1)), alpha, tally)
-    ranked = 0
+    indices, quantised, first, last = query
+    _scatter(buffers.scattered, indices, quantised, first, last)
+    load_columns(scorer, indices, first, last, buffers.columns)
+    columns = buffers.columns, quantised, first, last - first
+    held, n_voted = collect(labels, ids, sims, (ids, np.int64(-1)), alpha, tally)
+    ranked, k = 0, buffers.best_scores.size
     for i in range(held):
-        label = tally.best_labels[i]
+        place = tally.best[i]
         if i + 1 < held:
-            ask_for(scorer, tally.best_labels[i + 1], query)
-        score = _score(scorer, tally, bits, label, buffers.scattered, query)
-        ranked = push(
-            buffers.best_scores, buffers.best_labels, ranked, buffers.best_scores.size, score, label
-        )
+            ask_for(scorer, tally.voted[tally.best[i + 1]], columns)
+        score = _score(scorer, tally, place, buffers.scattered, columns)
+        label = tally.voted[place]
+        ranked = push(buffers.best_scores, buffers.best_labels, ranked, k, score, label)
     sort_best_first(buffers.best_scores, buffers.best_labels, ranked)
+    forget(tally, n_voted)
+    _gather(buffers.scattered, indices, first, last)
     return ranked
 
 
@@ -116,28 +146,24 @@ def _rank_found(tables, queries_table, alpha, ids, sims, out_labels, out_scores)
     queries = _open_rows(queries_table)
     for q in range(ids.shape[0]):
         query = queries.indices, queries.quantised, queries.indptr[q], queries.indptr[q + 1]
-        _scatter(buffers, queries, q, True)
         ranked = _rank_one(labels, tally, scorer, buffers, alpha, (ids[q], sims[q]), query)
-        _scatter(buffers, queries, q, False)
         _write(buffers, ranked, out_labels[q], out_scores[q])
 
 
 @kernel
-def _rank_raw(tables, raw, alpha, found, out_labels, out_scores):  # type: ignore[no-untyped-def]
-    """Rank the labels of one raw query that a search has accepted."""
-    labels, tally = open_labels(tables[0]), open_tally(tables[1])
-    scorer, buffers = _open_scorer(tables[2]), _open_buffers(tables[3])
-    size = load_raw(buffers, _NO_WEIGHTS, buffers.scattered.size, raw[0], raw[1])
-    for p in range(size):
-        buffers.scattered[buffers.indices[p]] = buffers.quantised[p]
-    query = buffers.indices, buffers.quantised, np.int64(0), np.int64(size)
-    ranked = _rank_one(labels, tally, scorer, buffers, alpha, found, query)
-    for p in range(size):
-        buffers.scattered[buffers.indices[p]] = 0
-    _write(buffers, ranked, out_labels, out_scores)
+def rank_raw(call_table, size):  # type: ignore[no-untyped-def]
+    """Rank the labels of a raw query of ``size`` entries that a search has accepted."""
+    call = _open_call(call_table)
+    buffers, scorer = call.buffers, call.scorer
+    indices, values = call.indices[:size], call.values[:size]
+    kept = load_raw(buffers, _NO_WEIGHTS, buffers.scattered.size, indices, values)
+    query = buffers.indices, buffers.quantised, np.int64(0), np.int64(kept)
+    found = call.ids, call.sims
+    ranked = _rank_one(call.labels, call.tally, scorer, buffers, call.alpha, found, query)
+    _write(buffers, ranked, call.best_labels, call.best_scores)
 
 
-class _Thread:
+class Thread:
     """Buffers of one thread and the tables that kernels open; a table keeps nothing alive."""
 
     def __init__(
@@ -145,11 +171,12 @@ class _Thread:
     ) -> None:
         most = labels.most_voted(selection.cuts[-1])
         kept = max(1, min(selection.n_candidates, most))
-        tally: Tally = make_tally(most, selection.cuts, kept)
+        tally: Tally = make_tally(labels, selection.cuts, kept)
         buffers = RankBuffers(
             np.zeros(scorer.n_features, np.int32),
             np.empty(min(k, kept), np.int64),
             np.empty(min(k, kept), np.int64),
+            np.empty(longest, np.int32),
             np.empty(longest, np.int32),
             np.empty(longest),
             np.empty(longest, np.int32),
@@ -215,61 +242,13 @@ def rank_candidates(
         raise ValueError(f"queries have {queries.n_features} features, not {scorer.n_features}")
     out = np.empty((queries.n_rows, k), np.int64), np.empty((queries.n_rows, k))
 
+    longest = int(np.diff(queries.indptr).max(initial=0))
+
     def answer(first: int, last: int) -> None:
-        thread = _Thread(labels, scorer, selection, k, 0)
+        thread = Thread(labels, scorer, selection, k, longest)
         mine = queries._replace(indptr=queries.indptr[first : last + 1])
         part = (array[first:last] for array in (ids, sims, *out))
         _rank_found(thread.tables, table(mine), selection.alpha, *part)
 
     in_parallel(answer, queries.n_rows, check_n_jobs(n_jobs))
     return out
-
-
-class CandidateRanker:
-    """Ranks single raw queries whose neighbours are known; use one for each thread.
-
-    Parameters
-    ----------
-    labels : Labels
-    scorer : Scorer
-    selection : Selection
-    """
-
-    def __init__(self, labels: Labels, scorer: Scorer, selection: Selection) -> None:
-        self._model = labels, scorer, selection
-        self._thread = _Thread(*self._model, 5, min(1024, scorer.n_features))
-
-    def rank_one(
-        self,
-        indices: np.ndarray,
-        values: np.ndarray,
-        found: tuple[np.ndarray, np.ndarray],
-        k: int,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Rank the candidates of one raw query that `Session.kneighbors_one` has accepted.
-
-        Parameters
-        ----------
-        indices, values : arrays of int and float
-            Features, ascending and without repeats, and their values.
-        found : ids, sims
-            Its neighbours by row of ``labels``, (n_neighbors,).
-        k : int
-
-        Returns
-        -------
-        labels, scores : arrays of int64 and float64, (k,)
-            Best first; missing labels are -1 and 0.
-        """
-        k = check_k(k)
-        raw = (
-            frozen(np.ascontiguousarray(indices, dtype=np.int64)),
-            frozen(np.ascontiguousarray(values, dtype=np.float64)),
-        )
-        thread = self._thread
-        if raw[0].size > thread.longest or k > thread.k:
-            longest = max(2 * raw[0].size, thread.longest)
-            thread = self._thread = _Thread(*self._model, max(k, thread.k), longest)
-        out = np.empty(k, np.int64), np.empty(k)
-        _rank_raw(thread.tables, raw, self._model[2].alpha, found, *out)
-        return out

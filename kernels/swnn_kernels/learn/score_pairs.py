@@ -6,22 +6,24 @@ import numpy as np
 
 from swnn_kernels._numba import kernel, struct_view, table
 from swnn_kernels.dtypes import frozen
-from swnn_kernels.learn.scorer import Scorer, linear_score
+from swnn_kernels.learn.scorer import Scorer, linear_score, load_columns
 from swnn_kernels.records import Rows
 
 _open_scorer, _open_rows = struct_view(Scorer), struct_view(Rows)
 
 
 @kernel
-def _score(scorer_table, rows_table, pair_rows, pair_labels, scattered, out):  # type: ignore[no-untyped-def]
+def _score(scorer_table, rows_table, pairs, scattered, columns, out):  # type: ignore[no-untyped-def]
     scorer, rows = _open_scorer(scorer_table), _open_rows(rows_table)
+    pair_rows, pair_labels = pairs
     p = 0
     while p < pair_rows.size:
         row = pair_rows[p]
         first, last = rows.indptr[row], rows.indptr[row + 1]
         for f in range(first, last):
             scattered[rows.indices[f]] = rows.quantised[f]
-        query = rows.indices, rows.quantised, first, last
+        load_columns(scorer, rows.indices, first, last, columns)
+        query = columns, rows.quantised, first, last - first
         while p < pair_rows.size and pair_rows[p] == row:
             label = pair_labels[p]
             linear = linear_score(scorer, label, scattered, query)
@@ -54,8 +56,9 @@ def score_pairs(scorer: Scorer, rows: Rows, pairs: tuple[np.ndarray, np.ndarray]
     [274877906945]
     """
     rows = rows.prepared()
-    pair_rows, pair_labels = (frozen(np.ascontiguousarray(part, np.int64)) for part in pairs)
-    out = np.empty(pair_rows.size, np.int64)
+    both = tuple(frozen(np.ascontiguousarray(part, np.int64)) for part in pairs)
+    out = np.empty(both[0].size, np.int64)
     scattered = np.zeros(scorer.n_features, np.int32)
-    _score(table(scorer), table(rows), pair_rows, pair_labels, scattered, out)
+    columns = np.empty(np.diff(rows.indptr).max(initial=0), np.int32)
+    _score(table(scorer), table(rows), both, scattered, columns, out)
     return out

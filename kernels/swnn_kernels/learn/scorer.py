@@ -2,8 +2,10 @@
 
 A sparse model is walked from end to end, though the query has few of its features. In a dense row
 only the query's features are looked up. Dense rows together take no more memory than the sparse
-models. On EURLEX57K they save a third of the time; bounds on a label's score would save nothing:
-nearly every candidate's weights are large enough to lift it to the top.
+models, and their columns are ordered by how many labels have a weight there: those that queries
+look up most share cache lines. On EURLEX57K dense rows save a third of the time; bounds on a
+label's score would save nothing: nearly every candidate's weights are large enough to lift it to
+the top.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ class Scorer(NamedTuple):
     shift: int
     dense_rows: Int32  # (n_labels,): number of a label's dense row, or -1
     dense: Int16  # (n_dense * n_features,)
+    columns: Int32  # (n_features,): column of a feature in dense rows
     n_features: int
 
     @classmethod
@@ -58,7 +61,7 @@ class Scorer(NamedTuple):
         ...                 np.ones(2, np.uint8), np.zeros(2 * 1281, np.int64), 0)
         >>> scorer = Scorer.prepare(ranker, 3)
         >>> scorer.dense_rows.tolist(), scorer.dense.tolist()
-        ([1, 0], [6, 0, 7, 0, 0, 5])
+        ([1, 0], [7, 6, 0, 5, 0, 0])
         """
         sizes = np.diff(ranker.indptr)
         room = _SPARSE_BYTES * ranker.weights.size // (_DENSE_BYTES * max(1, n_features))
@@ -66,16 +69,30 @@ class Scorer(NamedTuple):
         largest = largest[sizes[largest] * _SPARSEST >= max(1, n_features)]
         dense_rows = np.full(sizes.size, -1, np.int32)
         dense_rows[largest] = np.arange(largest.size)
+        columns = _columns(ranker.features, n_features)
         dense = np.zeros((largest.size, n_features), np.int16)
         for row, label in enumerate(largest):
             own = slice(ranker.indptr[label], ranker.indptr[label + 1])
-            dense[row, ranker.features[own]] = ranker.weights[own]
-        stored: dict[str, Any] = {
-            name: value if name == "shift" else frozen(value)
-            for name, value in ranker._asdict().items()
-        }
-        rows = frozen(dense_rows), frozen(dense.reshape(-1))
-        return cls(**stored, dense_rows=rows[0], dense=rows[1], n_features=n_features)
+            dense[row, columns[ranker.features[own]]] = ranker.weights[own]
+        stored: dict[str, Any] = ranker._asdict()
+        stored |= {"dense_rows": dense_rows, "dense": dense.reshape(-1), "columns": columns}
+        arrays = {name: frozen(value) for name, value in stored.items() if name != "shift"}
+        return cls(**arrays, shift=ranker.shift, n_features=n_features)
+
+
+def _columns(features: np.ndarray, n_features: int) -> np.ndarray:
+    """Columns of the features, those with most weights first."""
+    columns = np.empty(n_features, np.int32)
+    order = np.argsort(-np.bincount(features, minlength=n_features), kind="stable")
+    columns[order] = np.arange(n_features)
+    return columns
+
+
+@inline
+def load_columns(scorer, indices, first, last, columns):  # type: ignore[no-untyped-def]
+    """Write the columns of a query's features."""
+    for p in range(first, last):
+        columns[p - first] = scorer.columns[indices[p]]
 
 
 @inline
@@ -90,12 +107,12 @@ def walk_model(scorer, label, scattered):  # type: ignore[no-untyped-def]
 
 @inline
 def look_up_model(scorer, row, query):  # type: ignore[no-untyped-def]
-    """Exact dot product of a dense row and a query: (features, values, first, last)."""
-    indices, quantised, first, last = query
+    """Exact dot product of a dense row and a query: (columns, values, first value, size)."""
+    columns, quantised, first, size = query
     total, start = np.int64(0), np.uint64(row) * np.uint64(scorer.n_features)
-    for p in range(first, last):
-        weight = scorer.dense[start + np.uint64(indices[p])]
-        total += np.int64(weight) * np.int64(quantised[p])
+    for p in range(np.uint64(size)):
+        weight = scorer.dense[start + np.uint64(columns[p])]
+        total += np.int64(weight) * np.int64(quantised[np.uint64(first) + p])
     return total
 
 
@@ -110,7 +127,7 @@ def linear_score(scorer, label, scattered, query):  # type: ignore[no-untyped-de
 @inline
 def _is_looked_up(scorer, label, query):  # type: ignore[no-untyped-def]
     size = scorer.indptr[label + 1] - scorer.indptr[label]
-    return scorer.dense_rows[label] >= 0 and query[3] - query[2] < size
+    return scorer.dense_rows[label] >= 0 and query[3] < size
 
 
 @inline
@@ -119,10 +136,10 @@ def ask_for(scorer, label, query):  # type: ignore[no-untyped-def]
     if label >= scorer.modelled.size:
         return
     if _is_looked_up(scorer, label, query):
-        indices, _, first, last = query
+        columns, _, _, size = query
         start = np.int64(scorer.dense_rows[label]) * scorer.n_features
-        for p in range(first, last):
-            prefetch(scorer.dense, start + np.int64(indices[p]))
+        for p in range(size):
+            prefetch(scorer.dense, start + np.int64(columns[p]))
     else:
         first = scorer.indptr[label]
         for line in range(_LINES[0]):

@@ -9,9 +9,10 @@ from swnn_kernels.learn.bins import N_BINS, fill_bins
 from swnn_kernels.learn.candidates import Selection, digest_rows, find_candidates, mark_right
 from swnn_kernels.learn.descent import Buffers, Models, Pairs, Problem, Rows, descend, measure_rows
 from swnn_kernels.learn.pairs import Block, count_pairs, place_pairs
-from swnn_kernels.learn.rank import CandidateRanker, rank_candidates
+from swnn_kernels.learn.rank import rank_candidates
 from swnn_kernels.learn.score_pairs import score_pairs
 from swnn_kernels.learn.scorer import Ranker, Scorer
+from swnn_kernels.learn.session import CandidateRanker
 from swnn_kernels.learn.vote_score import add_moments, look_up
 from swnn_kernels.records import Rows as QueryRows
 from swnn_kernels.vote.labels import Labels

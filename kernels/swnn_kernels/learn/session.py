@@ -1,0 +1,123 @@
+"""Ranking one raw query at a time: after its neighbours are known, or with the search for them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from swnn_kernels._numba import table
+from swnn_kernels.answer.session import Session
+from swnn_kernels.checks import check_k
+from swnn_kernels.index.hybrid import HybridIndex
+from swnn_kernels.learn.candidates import Selection
+from swnn_kernels.learn.rank import RankCall, Thread, rank_raw
+from swnn_kernels.learn.scorer import Scorer
+from swnn_kernels.records import Settings
+from swnn_kernels.vote.labels import Labels
+
+Model = tuple[Labels, Scorer, Selection]
+Pair = tuple[np.ndarray, np.ndarray]
+
+
+class _Bound:
+    """The ranking kernel, bound to the buffers of a query, its neighbours and its answer."""
+
+    def __init__(self, model: Model, k: int, raw: Pair, found: Pair) -> None:
+        thread = Thread(*model, k, raw[0].size)
+        self.best = np.empty(k, np.int64), np.empty(k)
+        call = RankCall(*thread.tables, float(model[2].alpha), *raw, *found, *self.best)
+        self._kept = thread, call  # a table keeps nothing alive
+        self.rank = partial(rank_raw, table(call))
+
+    def first(self, k: int) -> Pair:
+        """Copy the first k labels and scores of the last answer."""
+        labels, scores = self.best
+        return labels[:k].copy(), scores[:k].copy()
+
+
+class CandidateRanker:
+    """Ranks single raw queries whose neighbours are known; use one for each thread.
+
+    Parameters
+    ----------
+    labels : Labels
+    scorer : Scorer
+    selection : Selection
+    """
+
+    def __init__(self, labels: Labels, scorer: Scorer, selection: Selection) -> None:
+        self._model = labels, scorer, selection
+        self._bind(5, min(1024, scorer.n_features))
+
+    def _bind(self, k: int, longest: int) -> None:
+        self._raw = np.zeros(longest, np.int64), np.zeros(longest)
+        most = self._model[2].cuts[-1]
+        self._found = np.full(most, -1), np.zeros(most)
+        self._bound = _Bound(self._model, k, self._raw, self._found)
+
+    def rank_one(
+        self, indices: np.ndarray, values: np.ndarray, found: Pair, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Rank the candidates of one raw query that `Session.kneighbors_one` has accepted.
+
+        Parameters
+        ----------
+        indices, values : arrays of int and float
+            Features, ascending and without repeats, and their values.
+        found : ids, sims
+            Its neighbours by row of ``labels``, (n_neighbors,).
+        k : int
+
+        Returns
+        -------
+        labels, scores : arrays of int64 and float64, (k,)
+            Best first; missing labels are -1 and 0.
+        """
+        k, size, held = check_k(k), np.size(indices), self._found[0].size
+        if size > self._raw[0].size or k > self._bound.best[0].size:
+            longest = max(self._raw[0].size, 2 * size)
+            self._bind(max(k, self._bound.best[0].size), longest)
+        self._raw[0][:size], self._raw[1][:size] = indices, values
+        there = min(held, found[0].size)
+        self._found[0][:there], self._found[1][:there] = found[0][:there], found[1][:there]
+        self._found[0][there:] = -1
+        self._bound.rank(size)
+        return self._bound.first(k)
+
+
+class RankingSession(Session):
+    """A `Session` whose labels are ranked: the search and the ranking share their buffers.
+
+    Parameters
+    ----------
+    index : HybridIndex
+        The training rows, scaled by ``feature_weights``.
+    model : labels, scorer, selection
+        Labels of the rows, label models, and how neighbours become candidates.
+    settings : Settings
+    **options
+        Those of `Session`.
+    """
+
+    def __init__(
+        self, index: HybridIndex, model: Model, settings: Settings, **options: Any
+    ) -> None:
+        self._model = model
+        super().__init__(index, model[0], settings, **options)
+
+    def _make_buffers(self, k: int, longest: int) -> None:
+        super()._make_buffers(k, longest)
+        raw = self._raw.indices, self._raw.values
+        self._bound = _Bound(self._model, k, raw, self._first_rows[0])
+
+    def predict_one(
+        self, indices: np.ndarray, values: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Rank labels for one query; arguments and result are those of `Session.predict_one`."""
+        k, indices = check_k(k), np.asarray(indices)
+        self._load(indices, np.asarray(values), k)
+        self._answers[0]()
+        self._bound.rank(indices.shape[0])
+        return self._bound.first(k)
