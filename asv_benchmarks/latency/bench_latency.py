@@ -1,7 +1,8 @@
 """Latency of one query on one thread, as a ratio to the paper's loop in C, in one run.
 
 CPU time of the thread, the best of five rounds for each query. `make bench-latency`, or with names
-of data sets (folders under ../shared/data, twins as twin:NAME:SCALE) and `--queries N`.
+of data sets (folders under ../shared/data, twins as twin:NAME:SCALE) and `--queries N`. With
+`--write` the figures also go into docs/data/latency.json.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from paper_loop import PaperLoop
 from ranked import report_ranked
+from results import FILE, compared, record
 
 from swnn_kernels import HybridIndex, Labels, Rows, Session, Settings, quantise, rank
 
@@ -110,7 +112,7 @@ def counters(session):
     return np.array([prune.postings_read[0], prune.rows_rescored[0]])
 
 
-def report(problem):
+def report(problem, path):
     """Print a line for every setting; the mean time at S=25, beta=1."""
     index = problem.index
     size = f"{index.nbytes / max(1, index.nnz):.2f} bytes/non-zero"
@@ -121,6 +123,13 @@ def report(problem):
         for beta in (1.0, 0.0):
             paper, here, (read, rescored) = problem.compare(n_neighbors, beta)
             first = here.mean() if first is None else first
+            if path:
+                record(
+                    path, kind="exact", dataset=problem.name, n_neighbors=n_neighbors, beta=beta,
+                    rows=index.n_rows, postings=round(problem.postings), rescored=round(rescored),
+                    bytes_per_non_zero=round(index.nbytes / max(1, index.nnz), 2),
+                    **compared(paper, here),
+                )  # fmt: skip
             print(
                 f" {n_neighbors:2d} {beta:4.0f} {paper.mean() / 1e3:9.4f} {here.mean() / 1e3:8.4f}"
                 f" {paper.mean() / here.mean():6.2f} {read / max(1, problem.postings):14.1%}"
@@ -158,16 +167,18 @@ def main():
     parser.add_argument("names", nargs="*", default=[*SETS, *TWINS])
     parser.add_argument("--queries", type=int, default=500)
     parser.add_argument("--only-ranked", action="store_true", help="only the ranked answers")
+    parser.add_argument("--write", action="store_true", help=f"keep the figures in {FILE.name}")
     arguments = parser.parse_args()
+    path = FILE if arguments.write else None
     for name in arguments.names:
         problem = Problem(name, arguments.queries)
         if arguments.only_ranked:
-            report_ranked(problem, problem.data, best_times)
+            report_ranked(problem, best_times, path)
             continue
-        report(problem)
+        report(problem, path)
         if name == "eurlex57k":
             report_budgets(problem)
-            report_ranked(problem, problem.data, best_times)
+            report_ranked(problem, best_times, path)
     if arguments.names == [*SETS, *TWINS]:
         grown = [Problem(name, arguments.queries) for name in (*GROWTH, TWINS[1])]
         rows = [problem.index.n_rows for problem in grown]

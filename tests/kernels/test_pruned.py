@@ -9,6 +9,7 @@ import pytest
 from kernels.dense import canonical, first_rows
 
 from swnn_kernels import HybridIndex, Labels, Rows, Session, Settings, quantise, search
+from swnn_kernels.neighbours.sizes import FIRST
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -64,6 +65,19 @@ def test_pruned_is_the_exhaustive_search(make, frequent):
     index = HybridIndex.build(canonical(rows), frequent=frequent, fewest=1)
     removed = rng.random(len(rows)) < 0.5
     for beta in (0.0, 0.5, 1.0, 2.0, 3.5):
+        same(index, canonical(queries), 7, beta)
+        same(index, canonical(queries), 300, beta, removed)
+
+
+@pytest.mark.parametrize("make", [near_ties, skewed, binary])
+def test_rows_beyond_the_stored_bounds(make):
+    # The first threshold comes from the first rows; the others are only compared with it.
+    rng = np.random.default_rng(11)
+    rows = make(rng, FIRST + 900)
+    queries = np.concatenate([rows[:2], rows[-2:], make(rng, 2)])
+    index = HybridIndex.build(canonical(rows), frequent=0.05, fewest=1)
+    removed = rng.random(len(rows)) < 0.5
+    for beta in (0.0, 1.0):
         same(index, canonical(queries), 7, beta)
         same(index, canonical(queries), 300, beta, removed)
 

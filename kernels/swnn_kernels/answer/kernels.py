@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from swnn_kernels._numba import IS_FULL, inline, kernel, struct_view
-from swnn_kernels.dtypes import Float64, Int64
+from swnn_kernels.dtypes import Float64, Int64, Uint8
 from swnn_kernels.fixed_point import quantise_row
 from swnn_kernels.heap import sort_best_first
 from swnn_kernels.index.views import Postings, PrunedIndex
@@ -27,6 +27,7 @@ if IS_FULL:  # without vectors there is no pruned search
 
 BAD_IDS = -1
 BAD_VALUES = -2
+UNCHECKED = 1
 
 
 class ExhaustiveCall(NamedTuple):
@@ -105,6 +106,7 @@ class RawQuery(NamedTuple):
     indices: Int64
     values: Float64
     weights: Float64  # of the features, or empty
+    is_checked: Uint8  # whether a feature's postings list is sound, or empty if all are
     indptr: Int64  # (2,): pointers of the query once it is loaded
     n_features: int
 
@@ -114,12 +116,18 @@ _open_raw = struct_view(RawQuery)
 
 @kernel
 def load_query(raw_table, size):  # type: ignore[no-untyped-def]
-    """Put the first ``size`` entries of a raw query into the buffers; return 0 or a fault."""
+    """Put the first ``size`` entries of a raw query into the buffers.
+
+    Returns a fault below 0, UNCHECKED if a postings list has yet to be checked, or 0.
+    """
     raw = _open_raw(raw_table)
     indices, values = raw.indices[:size], raw.values[:size]
     kept = load_raw(raw.buffers, raw.weights, raw.n_features, indices, values)
     raw.indptr[0] = 0
     raw.indptr[1] = max(0, kept)
+    for p in range(size if kept >= 0 and raw.is_checked.size > 0 else 0):
+        if raw.is_checked[indices[p]] == 0:
+            return UNCHECKED
     return min(0, kept)
 
 

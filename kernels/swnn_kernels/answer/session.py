@@ -100,7 +100,14 @@ class Session:
         indptr = np.zeros(2, dtype=np.int64)
         buffers, n_features = searcher.buffers, self._index.n_features
         entries = np.zeros(longest, np.int64), np.zeros(longest)
-        raw = kernels.RawQuery(searcher.buffers_table, *entries, self._weights, indptr, n_features)
+        raw = kernels.RawQuery(
+            searcher.buffers_table,
+            *entries,
+            self._weights,
+            self._index.checked_lists,
+            indptr,
+            n_features,
+        )
         query = Rows(
             frozen(indptr), frozen(buffers.indices), frozen(buffers.quantised), n_features,
         )  # fmt: skip
@@ -182,7 +189,7 @@ class Session:
             fault = self._load_first(size)
         if fault < 0:
             raise ValueError(FAULTS[fault].format(self._index.n_features))
-        if not self._index.is_trusted:
+        if fault == kernels.UNCHECKED:
             self._index.check_lists(raw.indices[:size])
 
     def _grow(self, size: int, k: int) -> None:

@@ -41,8 +41,8 @@ class HybridIndex:
 
     stored: StoredArrays
 
-    is_trusted: ClassVar[bool] = True
-    """Whether its postings lists are known to be sound."""
+    checked_lists: ClassVar[np.ndarray] = frozen(np.zeros(0, np.uint8))
+    """Which features' postings lists are known to be sound; empty if all are."""
 
     @classmethod
     def build(cls, rows: Rows, *, frequent: float | None = None, fewest: int = FEWEST) -> Self:

@@ -76,14 +76,17 @@ class UntrustedIndex(HybridIndex):
     ValueError: index: the list of feature 1 is damaged
     """
 
-    is_trusted = False
-
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         """Put an index together after a check of shapes and pointers."""
         index = super().from_arrays(arrays)
         check_layout(index.stored)
         return index
+
+    @property
+    def checked_lists(self) -> np.ndarray:  # type: ignore[override]
+        """Which features' postings lists have been checked and are sound."""
+        return self._lists.is_checked
 
     def check_lists(self, features: np.ndarray) -> None:
         """Check the postings lists of a query's features that have not been checked yet."""

@@ -17,6 +17,7 @@ from swnn_kernels.similarity import vote_weight
 from swnn_kernels.vote.labels import Labels
 
 _BUCKETS = 256  # of votes: sixteen octaves
+_LINE = 16  # labels in a cache line
 _DROPPED_BITS = 48  # of a float64: what is left has four bits of the mantissa
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: spreads neighbouring words
 
@@ -82,7 +83,9 @@ def _ask_for_labels(labels, ids):  # type: ignore[no-untyped-def]
         prefetch(labels.indptr, ids[i])
     for i in range(ids.size):
         if ids[i] >= 0:
-            prefetch(labels.indices, labels.indptr[ids[i]])
+            first = labels.indptr[ids[i]]
+            prefetch(labels.indices, first)
+            prefetch(labels.indices, first + _LINE)
 
 
 @inline

@@ -26,7 +26,7 @@ from swnn_kernels.learn.candidates import (
     open_tally,
     share_at,
 )
-from swnn_kernels.learn.scorer import Scorer, ask_for, linear_score, load_columns
+from swnn_kernels.learn.scorer import Scorer, ask_for, ask_where, linear_score, load_columns
 from swnn_kernels.parallel import in_parallel
 from swnn_kernels.records import Rows
 from swnn_kernels.vote.labels import Labels
@@ -80,16 +80,29 @@ def _vote_score(scorer, tally, place, is_modelled):  # type: ignore[no-untyped-d
 
 
 @inline
-def _score(scorer, tally, place, scattered, query):  # type: ignore[no-untyped-def]
-    """Score of a candidate; labels that came after the training have no model and no bias."""
-    label = tally.voted[place]
-    is_known = label < scorer.modelled.size
-    is_modelled = is_known and scorer.modelled[label] != 0
-    score = _vote_score(scorer, tally, place, is_modelled)
-    if is_modelled:
-        score += linear_score(scorer, label, scattered, query) << scorer.shift
-    if is_known:
-        score += scorer.biases[label]
+def _score_votes(scorer, tally, held):  # type: ignore[no-untyped-def]
+    """Fill the parts of the candidates' scores that come from votes, and their labels.
+
+    Meanwhile the memory arrives that tells where their models are.
+    """
+    for i in range(held):
+        label = tally.voted[tally.best[i]]
+        tally.best_labels[i] = label
+        ask_where(scorer, label)
+    for i in range(held):
+        label = tally.best_labels[i]
+        is_modelled = label < scorer.modelled.size and scorer.modelled[label] != 0
+        tally.best_sums[i] = _vote_score(scorer, tally, tally.best[i], is_modelled)
+
+
+@inline
+def _model_score(scorer, label, scattered, query):  # type: ignore[no-untyped-def]
+    """Part of a score from a label's model; labels that came after the training have none."""
+    score = np.int64(0)
+    if label < scorer.modelled.size:
+        score = scorer.biases[label]
+        if scorer.modelled[label] != 0:
+            score += linear_score(scorer, label, scattered, query) << scorer.shift
     return score
 
 
@@ -117,12 +130,12 @@ def _rank_one(labels, tally, scorer, buffers, alpha, found, query):  # type: ign
     columns = buffers.columns, quantised, first, last - first
     held, n_voted = collect(labels, ids, sims, (ids, np.int64(-1)), alpha, tally)
     ranked, k = 0, buffers.best_scores.size
+    _score_votes(scorer, tally, held)
     for i in range(held):
-        place = tally.best[i]
         if i + 1 < held:
-            ask_for(scorer, tally.voted[tally.best[i + 1]], columns)
-        score = _score(scorer, tally, place, buffers.scattered, columns)
-        label = tally.voted[place]
+            ask_for(scorer, tally.best_labels[i + 1], columns)
+        label = tally.best_labels[i]
+        score = tally.best_sums[i] + _model_score(scorer, label, buffers.scattered, columns)
         ranked = push(buffers.best_scores, buffers.best_labels, ranked, k, score, label)
     sort_best_first(buffers.best_scores, buffers.best_labels, ranked)
     forget(tally, n_voted)

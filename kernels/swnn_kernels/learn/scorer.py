@@ -131,6 +131,15 @@ def _is_looked_up(scorer, label, query):  # type: ignore[no-untyped-def]
 
 
 @inline
+def ask_where(scorer, label):  # type: ignore[no-untyped-def]
+    """Ask for the memory that tells where a label's model is."""
+    prefetch(scorer.indptr, label)
+    prefetch(scorer.dense_rows, label)
+    prefetch(scorer.biases, label)
+    prefetch(scorer.modelled, label)
+
+
+@inline
 def ask_for(scorer, label, query):  # type: ignore[no-untyped-def]
     """Ask for the memory of a label's model before it is needed."""
     if label >= scorer.modelled.size:

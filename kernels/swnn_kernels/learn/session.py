@@ -34,7 +34,9 @@ class _Bound:
     def first(self, k: int) -> Pair:
         """Copy the first k labels and scores of the last answer."""
         labels, scores = self.best
-        return labels[:k].copy(), scores[:k].copy()
+        if k < labels.shape[0]:
+            labels, scores = labels[:k], scores[:k]
+        return labels.copy(), scores.copy()
 
 
 class CandidateRanker:

@@ -27,7 +27,7 @@ from swnn_kernels._numba.vectors import (
     splat,
     store_floats,
 )
-from swnn_kernels.neighbours.sizes import CHUNK, OVERLAP_MASK, PACK_BITS
+from swnn_kernels.neighbours.sizes import OVERLAP_MASK, PACK_BITS, SUMS
 from swnn_kernels.scales import COS_SCALE
 
 MARGIN = 1.0 - 2.0**-16
@@ -43,9 +43,9 @@ def _terms(query, slots, weight_step, wide):  # type: ignore[no-untyped-def]
     at = slots.in_sums
     overlap = load_bytes(sums, at)
     if wide:
-        overlap = overlap + load_bytes(sums, CHUNK + at) * splat(np.float32(256.0))
-    weight = load_bytes(sums, 2 * CHUNK + at)
-    weight = weight + load_bytes(sums, 3 * CHUNK + at) * splat(np.float32(256.0))
+        overlap = overlap + load_bytes(sums, SUMS + at) * splat(np.float32(256.0))
+    weight = load_bytes(sums, 2 * SUMS + at)
+    weight = weight + load_bytes(sums, 3 * SUMS + at) * splat(np.float32(256.0))
     dot = load_dots(accumulators, slots.in_accumulators) * splat(_DOT_STEP) + splat(_CANCELLED)
     dot = dot + weight * splat(weight_step) * load_short_floats(index.row_scales, slots.row)
     overlap = overlap + load_overlaps(accumulators, slots.in_accumulators)
@@ -90,21 +90,23 @@ def store_scores(query, slots, weight_step):  # type: ignore[no-untyped-def]
 
 
 @inline
-def bound_of_row(query, slots, weight_step):  # type: ignore[no-untyped-def]
+def bound_of_row(query, sweep, slots):  # type: ignore[no-untyped-def]
     """Upper bound of one row in float64, with the true beta, its overlap and sum of weights.
 
     The bound is 0 if the row shares nothing with the query.
     """
     index, sums, beta = query.index, query.prune.row_sums, query.beta
     at, row, acc = slots.in_sums, slots.row, query.buffers.accumulators[slots.in_accumulators]
-    weight = np.int64(sums[2 * CHUNK + at]) + 256 * np.int64(sums[3 * CHUNK + at])
-    upper = weight * np.float64(weight_step) * half_to_float(index.row_scales[row])
+    weight = np.int64(sums[2 * SUMS + at]) + 256 * np.int64(sums[3 * SUMS + at])
+    upper = weight * np.float64(sweep.weight_step) * half_to_float(index.row_scales[row])
     upper += np.float64(acc >> PACK_BITS) * COS_SCALE
     if (weight == 0 and acc == 0) or upper <= 0.0:
         return 0.0, np.int64(0), weight
     if beta == 0.0:  # overlaps were not counted, and nothing depends on them
         return upper, np.int64(1), weight
-    overlap = np.int64(sums[at]) + 256 * np.int64(sums[CHUNK + at]) + (acc & OVERLAP_MASK)
+    overlap = np.int64(sums[at]) + (acc & OVERLAP_MASK)
+    if sweep.overlap_planes > 8:
+        overlap += 256 * np.int64(sums[SUMS + at])
     ratio = np.float64(overlap) / np.float64(max(1, query.size + index.row_sizes[row] - overlap))
     if beta == 1.0:
         upper *= ratio

@@ -59,6 +59,8 @@ def order_by_bounds(bounds, size, histogram, order):  # type: ignore[no-untyped-
         count = histogram[b]
         histogram[b] = at
         at += count
+        if at == size:
+            break
     for i in range(size):
         b = bucket_of(bounds[i])
         order[histogram[b]] = i

@@ -26,16 +26,16 @@ from swnn_kernels.neighbours.completion import (
 from swnn_kernels.neighbours.grouping import counts_at
 from swnn_kernels.neighbours.plan import plan_sums
 from swnn_kernels.neighbours.records import Candidate, RowSlots, Sweep
-from swnn_kernels.neighbours.sizes import CANDIDATES, CHUNK, LANES
+from swnn_kernels.neighbours.sizes import CANDIDATES, CHUNK, FIRST, LANES, SUMS
 from swnn_kernels.scales import COS_SCALE
 
-_AT_ONCE = 65536  # rows whose accumulators fit the second-level cache: no need to go by chunks
+_ENOUGH = 8  # times S groups of 64 rows: then few of the best rows share one
 _RAISE_AT = 6  # times S candidates: then it pays to raise the threshold before going on
 
 
 @routine
-def _scatter(query, n_listed, first, limit):  # type: ignore[no-untyped-def]
-    """Add the postings of rows below ``limit`` to the accumulators, which start at ``first``."""
+def _scatter(query, n_listed, origin, limit):  # type: ignore[no-untyped-def]
+    """Add the postings of rows below ``limit`` to the accumulators, which start at ``origin``."""
     prune, accumulators = query.prune, query.buffers.accumulators
     rows, quantised = query.index.list_rows, query.index.list_quantised
     for j in range(n_listed):
@@ -46,7 +46,7 @@ def _scatter(query, n_listed, first, limit):  # type: ignore[no-untyped-def]
             row = np.int64(rows[np.uint64(p)])
             if row >= limit:
                 break
-            accumulators[np.uint64(row - first)] += weight * np.int64(quantised[np.uint64(p)]) + 1
+            accumulators[np.uint64(row - origin)] += weight * np.int64(quantised[np.uint64(p)]) + 1
             p += 1
         prune.list_cursor[j] = p
 
@@ -61,10 +61,10 @@ def _sum_step(query, sweep, step, at):  # type: ignore[no-untyped-def]
         weighted_sum(prune, prune.overlap_lines, prune.overlap_indptr, line, sweep.overlap_planes)
         to_bytes(planes, 0, sums, at)
         if sweep.overlap_planes > 8:
-            to_bytes(planes, 8, sums, CHUNK + at)
+            to_bytes(planes, 8, sums, SUMS + at)
     weighted_sum(prune, prune.weight_lines, prune.weight_indptr, line, sweep.weight_planes)
-    to_bytes(planes, 0, sums, 2 * CHUNK + at)
-    to_bytes(planes, 8, sums, 3 * CHUNK + at)
+    to_bytes(planes, 0, sums, 2 * SUMS + at)
+    to_bytes(planes, 8, sums, 3 * SUMS + at)
 
 
 @inline
@@ -75,7 +75,7 @@ def _keep(query, sweep, slots, n_candidates):  # type: ignore[no-untyped-def]
         return n_candidates
     prefetch(query.index.forward_indptr, row)
     acc = query.buffers.accumulators[slots.in_accumulators]
-    upper, overlap, weight = bound_of_row(query, slots, sweep.weight_step)
+    upper, overlap, weight = bound_of_row(query, sweep, slots)
     if overlap == 0 or upper < sweep.threshold:
         return n_candidates
     bound = np.float32(upper * (1.0 + 2.0**-16))
@@ -118,34 +118,47 @@ def _with_threshold(sweep, threshold):  # type: ignore[no-untyped-def]
 
 @inline
 def _keep_between(query, sweep, size, lowest, highest, found, n_candidates):  # type: ignore[no-untyped-def]
-    """Make rows of the first chunk candidates whose stored bounds lie in a range."""
-    for row in range(0, size, LANES):
-        if n_candidates > CANDIDATES - LANES:
+    """Make rows candidates whose stored bounds lie in a range; ``maxima`` are those of 64 rows."""
+    for start in range(0, size, LANES * LANES):
+        if not at_least(load_floats(query.prune.maxima, start // LANES), splat(lowest)):
+            continue
+        if n_candidates > CANDIDATES - LANES * LANES:
             found = rescore_all(query, n_candidates, found)
             n_candidates = np.int64(0)
-        bounds = load_floats(query.prune.upper_bounds, row)
-        mask = at_least(bounds, splat(lowest)) & ~at_least(bounds, splat(highest))
-        if mask:
-            slots = RowSlots(row, row, row)
-            n_candidates = _keep_lanes(query, sweep, slots, mask, n_candidates)
+        for row in range(start, start + LANES * LANES, LANES):
+            bounds = load_floats(query.prune.upper_bounds, row)
+            mask = at_least(bounds, splat(lowest)) & ~at_least(bounds, splat(highest))
+            if mask:
+                slots = RowSlots(row, row, row)
+                n_candidates = _keep_lanes(query, sweep, slots, mask, n_candidates)
     return found, n_candidates
+
+
+@inline
+def _lowest_first(query, size):  # type: ignore[no-untyped-def]
+    """Find the bound from which rows are rescored first: at least S rows reach it.
+
+    It is the S-th largest maximum of groups of eight rows, or of 64 where there are enough.
+    """
+    prune, n_first = query.prune, query.n_neighbors
+    groups = maxima_of_eights(prune.upper_bounds, prune.maxima, size)
+    maxima = prune.maxima
+    if groups // LANES >= _ENOUGH * n_first:
+        maxima = prune.maxima[groups:]
+        groups = maxima_of_eights(prune.maxima, maxima, groups)
+    return lowest_in(nth_largest(maxima, groups, n_first, prune.histogram))
 
 
 @routine
 def _first_threshold(query, sweep, limit):  # type: ignore[no-untyped-def]
-    """Rescore the best rows of the first chunk; return the heap's size, and candidates left.
-
-    At least S groups reach the S-th largest group maximum, so at least S rows are rescored first.
-    """
+    """Rescore the best rows of the stored bounds; return the heap's size, and candidates left."""
     prune, removed = query.prune, query.task.removed
     if removed.size > 0:
         for row in range(limit):
             if removed[row]:
                 prune.upper_bounds[row] = 0.0
     size = (limit + STEP_ROWS - 1) // STEP_ROWS * STEP_ROWS
-    groups = maxima_of_eights(prune.upper_bounds, prune.maxima, size)
-    lowest_bucket = nth_largest(prune.maxima, groups, query.n_neighbors, prune.histogram)
-    lowest, highest = lowest_in(lowest_bucket), np.float32(np.inf)
+    lowest, highest = _lowest_first(query, size), np.float32(np.inf)
     found, n_candidates = np.int64(0), np.int64(0)
     for _ in range(2):
         raised = _with_threshold(sweep, threshold_of(query, found))
@@ -208,7 +221,6 @@ def _plan_sweep(query, n_frequent):  # type: ignore[no-untyped-def]
     if query.beta == 0.0:
         overlap_planes = 0  # nothing depends on the overlaps
     query.prune.weight_step[0] = step * (1.0 / COS_SCALE)
-    query.prune.row_sums[: 2 * CHUNK] = 0
     return overlap_planes, weight_planes, np.float32(step * (1.0 + 2.0**-20))
 
 
@@ -216,21 +228,22 @@ def _plan_sweep(query, n_frequent):  # type: ignore[no-untyped-def]
 def search_dense(query, plan, known_threshold):  # type: ignore[no-untyped-def]
     """Fill the heap with the best rows of a query; return their number.
 
-    ``known_threshold`` is a similarity that S rows are known to reach, or 0. Without it the first
-    chunk's bounds are stored, to find a threshold by rescoring its best rows.
+    ``known_threshold`` is a similarity that S rows are known to reach, or 0. Without it the bounds
+    of the first rows are stored, to find a threshold by rescoring the best of them.
     """
     n_rows = query.index.forward_indptr.size - 1
     overlap_planes, weight_planes, weight_step = _plan_sweep(query, plan.n_frequent)
     found, n_candidates = np.int64(0), np.int64(0)
-    at_once = n_rows <= _AT_ONCE
+    stored = min(n_rows, FIRST) if known_threshold == 0.0 else np.int64(0)
+    at_once = n_rows <= FIRST  # their accumulators fit the second-level cache
     if at_once:
         _scatter(query, plan.n_listed, 0, n_rows)
     for first in range(0, n_rows, CHUNK):
         limit = min(first + CHUNK, n_rows)
-        is_storing = first == 0 and known_threshold == 0.0
-        origin = 0 if at_once else first
+        is_storing = first < stored
+        origin = 0 if at_once or is_storing else first
         if not at_once:
-            _scatter(query, plan.n_listed, first, limit)
+            _scatter(query, plan.n_listed, origin, limit)
         for step in range(first // STEP_ROWS, (limit + STEP_ROWS - 1) // STEP_ROWS):
             if n_candidates > CANDIDATES - STEP_ROWS:
                 found = rescore_all(query, n_candidates, found)
@@ -238,13 +251,15 @@ def search_dense(query, plan, known_threshold):  # type: ignore[no-untyped-def]
             threshold = max(known_threshold, threshold_of(query, found))
             sweep = Sweep(overlap_planes, weight_planes, weight_step, origin, threshold, is_storing)
             n_candidates = _step(query, sweep, step, n_candidates)
+        if is_storing and limit < stored:
+            continue
         if is_storing:
             found, n_candidates = _first_threshold(
                 query,
                 Sweep(overlap_planes, weight_planes, weight_step, origin, np.float32(0.0), True),
                 limit,
             )
-        query.buffers.accumulators[first - origin : limit - origin] = 0
+        query.buffers.accumulators[0 if is_storing else first - origin : limit - origin] = 0
         if n_candidates > _RAISE_AT * query.n_neighbors:
             found, n_candidates = rescore_best(query, n_candidates, found)
     return rescore_all(query, n_candidates, found)

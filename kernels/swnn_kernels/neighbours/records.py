@@ -55,11 +55,11 @@ class PruneBuffers(NamedTuple):
     carries: Uint64  # their queues
     carry_lines: Int64  # 0, 8, 16, ...
     # Bounds of rows.
-    row_sums: Uint8  # (4 * CHUNK,): overlaps and weights of rows, low and high bytes
+    row_sums: Uint8  # (4 * SUMS,): overlaps and weights of rows, low and high bytes
     masks: Uint8  # (STEP_ROWS / 8,): which rows of a step pass
-    upper_bounds: Float32  # (CHUNK,)
+    upper_bounds: Float32  # (FIRST,)
     scores: Float32  # (n_rows, padded): only with a budget
-    maxima: Float32  # an eighth as many as upper_bounds or scores
+    maxima: Float32  # of eight upper_bounds or scores, then of eight of these
     touched: Uint32  # (n_rows + 1,): rows that share a listed feature, and a row written in vain
     # Candidates.
     candidate_rows: Int64

@@ -13,6 +13,10 @@ LANES = 8
 """Rows that vectors of float32 hold."""
 CHUNK = 16384
 """Rows whose accumulators stay in the cache at a time."""
+FIRST = 65536
+"""Most rows among which a first threshold is found, with their bounds stored."""
+SUMS = FIRST + 640
+"""Distance of the four parts of the row sums: at a power of two they would evict each other."""
 CANDIDATES = 8192
 """Slots for candidates that wait for rescoring."""
 BUCKETS = 1024
