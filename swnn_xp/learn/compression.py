@@ -3,6 +3,9 @@
 A row that stands for others votes for their labels as well as for its own, so that few labels are
 lost as candidates. The label models learn from all rows, and a row's candidates come from the rows
 that are kept; the one that stands for it must not vote, for it brings the row's own labels along.
+
+How closely models fit is a matter of the data, not of the part that is kept: the agreement of vote
+and labels that decides on it is taken from all rows, for a sample of them.
 """
 
 from __future__ import annotations
@@ -12,11 +15,18 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from swnn_xp.learn.candidates import copy_numbers
+from swnn_xp.learn.candidates import candidates_of, copy_numbers
 from swnn_xp.learn.host_search import Search, host_search
 from swnn_xp.learn.prepare import Machine, Prepared
 from swnn_xp.learn.settings import TrainingSettings
-from swnn_xp.learn.train import Progress, Representatives, Training, train
+from swnn_xp.learn.train import (
+    Progress,
+    Representatives,
+    Training,
+    selection_of,
+    train,
+    vote_agreement,
+)
 from swnn_xp.model.changes import compact, new_model
 from swnn_xp.model.compression import covering_rows
 from swnn_xp.model.model import Model
@@ -25,6 +35,7 @@ from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows
 from swnn_xp.rows.slicing import slice_rows, take_rows
 
 _BLOCK = 16_384
+_SAMPLE = 5_000  # rows whose neighbours among all rows tell how vote and labels agree
 
 
 def train_part(ready: Prepared, machine: Machine, keep: float, tell: Progress) -> Model:
@@ -40,6 +51,7 @@ def _compressed(ready: Prepared, keep: float, machine: Machine) -> Prepared:
     """Leave a part of the rows in the index."""
     scaled, labels = ready.training.scaled, ready.training.labels
     settings, ids = ready.settings, ready.model.row_ids
+    agreement = _sampled_agreement(ready)
     kept = covering_rows(labels, keep, settings.random_state)
     index_class, placement, options = machine
     small = new_model(index_class, placement, placement.rows(take_rows(scaled, kept)), labels)
@@ -54,8 +66,25 @@ def _compressed(ready: Prepared, keep: float, machine: Machine) -> Prepared:
         row_ids=kept if ids is None else ids[kept],
     )
     copies = copy_numbers(take_rows(ready.training.plain, kept), take_rows(labels, kept))
-    training = ready.training._replace(representatives=Representatives(merged, nearest, copies))
-    return ready._replace(training=training, model=model, search=search)
+    part = Representatives(merged, nearest, copies, agreement)
+    training = ready.training._replace(representatives=part)
+    settings = settings.for_part(ready.asked, keep)
+    return ready._replace(training=training, model=model, search=search, settings=settings)
+
+
+def _sampled_agreement(ready: Prepared) -> float:
+    """Agreement of vote and labels with all rows in the index, by a sample of them."""
+    (_, scaled, labels, *_), settings = ready.training, ready.settings
+    rows = np.arange(labels.n_rows)
+    if rows.size > _SAMPLE:
+        rng = np.random.default_rng(settings.random_state)
+        rows = np.sort(rng.choice(rows.size, _SAMPLE, replace=False))
+    if not rows.size:
+        return 0.0
+    selection, truth = selection_of(settings, labels.n_labels), take_rows(labels, rows)
+    found = ready.search(take_rows(scaled, rows), selection.cuts[-1] + 1, settings.beta)
+    block = candidates_of(found, ready.training.voters(), rows, truth, selection)
+    return vote_agreement([block], truth, np.bincount(labels.indices, minlength=labels.n_labels))
 
 
 def _nearest(rows: QuantisedRows, search: Search, beta: float) -> NDArray[np.int64]:
@@ -98,6 +127,7 @@ def prepare_again(model: Model, settings: TrainingSettings, machine: Machine) ->
         model,
         host_search(model.segments[0], machine.placement, machine.options),
         sized,
+        settings,
         learned.recall,
     )
 

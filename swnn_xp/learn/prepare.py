@@ -36,6 +36,8 @@ class Prepared(NamedTuple):
     """Searches the index of the model."""
     settings: TrainingSettings
     """With numbers of neighbours and candidates where they were left to the data."""
+    asked: TrainingSettings
+    """As they were given."""
     recall: float
     """Of the first round; 1 without one."""
 
@@ -64,5 +66,6 @@ def prepare(
         replace(model, feature_weights=weights),
         others.index(scaled) if others else host_search(model.segments[0], placement, options),
         settings.with_sizes(recall),
+        settings,
         recall,
     )

@@ -17,6 +17,7 @@ _USUAL_ROWS = 50  # a label with this many rows gets the plain C
 _LARGEST_FACTOR = 2.0  # the C of a label differs from the plain one by at most this factor
 _NEIGHBOURS, _MORE_NEIGHBOURS = 75, 100
 _CANDIDATES, _MORE_CANDIDATES = 100, 200
+_FIRST_CUTS, _FIRST_CUTS_OF_PART = (5, 25), (1, 5)
 
 
 class Rule(NamedTuple):
@@ -51,6 +52,7 @@ class TrainingSettings(NamedTuple):
     weight_neighbors: int = _NEIGHBOURS  # that vote while they are learned
     vote_pairs: int = 1_000_000  # pairs that the vote score is fitted on, about
     calibrate: bool = False  # fit probabilities on a tenth of the rows, left out of label models
+    first_cuts: tuple[int, ...] = _FIRST_CUTS  # neighbours that vote at the cuts before the last
 
     @property
     def cuts(self) -> tuple[int, ...]:
@@ -62,7 +64,7 @@ class TrainingSettings(NamedTuple):
         (5, 25, 75)
         """
         last = _chosen(self.n_neighbors, _NEIGHBOURS)
-        return (*(cut for cut in (5, 25) if cut < last), last)
+        return (*(cut for cut in self.first_cuts if cut < last), last)
 
     def for_weights(self) -> TrainingSettings:
         """Settings of the first round, which learns feature weights: plain and quick.
@@ -94,6 +96,24 @@ class TrainingSettings(NamedTuple):
         neighbours = _chosen(self.n_neighbors, _MORE_NEIGHBOURS if low else _NEIGHBOURS)
         candidates = _chosen(self.n_candidates, _MORE_CANDIDATES if low else _CANDIDATES)
         return self._replace(n_neighbors=neighbours, n_candidates=candidates)
+
+    def for_part(self, asked: TrainingSettings, keep: float) -> TrainingSettings:
+        """Settings for an index that keeps a part of the rows, whose sizes are chosen already.
+
+        A kept row votes for the labels of those that it stands for, so that fewer neighbours say as
+        much; the nearest says most. They stay as many as they were if the user asked for a number.
+
+        Examples
+        --------
+        >>> asked = TrainingSettings()
+        >>> asked.with_sizes(0.9).for_part(asked, 0.1).cuts
+        (1, 5, 24)
+        """
+        kept = self._replace(first_cuts=_FIRST_CUTS_OF_PART)
+        if asked.n_neighbors != "auto":
+            return kept
+        whole = _chosen(self.n_neighbors, _NEIGHBOURS)
+        return kept._replace(n_neighbors=max(1, round(whole * keep**0.5)))
 
     def rule(self, agreement: float, row_size: float) -> Rule:
         """Choose what was not set.

@@ -51,6 +51,8 @@ class Representatives(NamedTuple):
     """The one that stands for each training row, -1 for none: it does not vote for that row."""
     copies: NDArray[np.int64]
     """Numbers that copies among them share: none of them votes where one does not."""
+    agreement: float
+    """Of vote and labels with all rows in the index: what is kept must not change the rule."""
 
 
 class Training(NamedTuple):
@@ -70,7 +72,7 @@ class Training(NamedTuple):
         own = Labels.prepare(self.labels.indptr, self.labels.indices)
         if self.representatives is None:
             return Voters(own, copy_numbers(self.plain, self.labels))
-        voting, nearest, copies = self.representatives
+        voting, nearest, copies, _ = self.representatives
         labels = Labels.prepare(voting.indptr, voting.indices)
         unheard = np.append(copies, -1)[nearest]
         return Voters(labels, copies, Learners(own, unheard))
@@ -144,7 +146,8 @@ def judge(
     tell("vote score", 0, 1)
     score = fit_vote_score(*_sample(blocks, settings))
     plain, labels = training.plain, training.labels
-    recall, agreement = candidate_recall(blocks, labels), vote_agreement(blocks, labels)
+    recall, part = candidate_recall(blocks, labels), training.representatives
+    agreement = vote_agreement(blocks, labels) if part is None else part.agreement
     return Judged(blocks, score, recall, agreement, plain.indices.size / max(1, plain.n_rows))
 
 
@@ -164,7 +167,7 @@ def train_judged(
     added = _rarity(training.labels, settings)
     return Learned(
         ranker._replace(biases=ranker.biases + added),
-        _selection(settings, training.labels.n_labels),
+        selection_of(settings, training.labels.n_labels),
         settings.beta,
         training.plain.n_features,
         judged.recall,
@@ -241,7 +244,7 @@ def find_neighbours(
     training: Training, search: Search, settings: TrainingSettings, tell: Progress
 ) -> Iterator[Neighbours]:
     """Neighbours of all rows, a block at a time: one more than vote, for each finds itself."""
-    scaled, selection = training.scaled, _selection(settings, training.labels.n_labels)
+    scaled, selection = training.scaled, selection_of(settings, training.labels.n_labels)
     size = block_size(selection, settings)
     for first in range(0, scaled.n_rows, size):
         last = min(first + size, scaled.n_rows)
@@ -258,7 +261,7 @@ def to_candidates(
     """
     labels, blocks, first = training.labels, [], 0
     voters = training.voters()
-    selection = _selection(settings, labels.n_labels)
+    selection = selection_of(settings, labels.n_labels)
     most = selection.cuts[-1] + 1
     for ids, sims in found:
         nearest = Neighbours(ids[:, :most], sims[:, :most])
@@ -273,24 +276,30 @@ def candidate_recall(blocks: list[Candidates], labels: LabelRows) -> float:
     return right / max(1, _possible(labels))
 
 
-def vote_agreement(blocks: list[Candidates], labels: LabelRows) -> float:
-    """Share of the rows' labels that are among as many first candidates, of those that could be."""
+def vote_agreement(
+    blocks: list[Candidates], labels: LabelRows, n_rows: NDArray[np.int64] | None = None
+) -> float:
+    """Share of the rows' labels that are among as many first candidates, of those that could be.
+
+    ``n_rows`` counts the rows of each label, where there are more rows than these.
+    """
     sizes, right, first = np.diff(labels.indptr), 0, 0
     for block in blocks:
-        n_rows, n_candidates = block.right.shape
-        wanted = np.arange(n_candidates) < sizes[first : first + n_rows, None]
+        size, n_candidates = block.right.shape
+        wanted = np.arange(n_candidates) < sizes[first : first + size, None]
         right += int(block.right[wanted].sum())
-        first += n_rows
-    return right / max(1, _possible(labels))
+        first += size
+    return right / max(1, _possible(labels, n_rows))
 
 
-def _possible(labels: LabelRows) -> int:
+def _possible(labels: LabelRows, n_rows: NDArray[np.int64] | None = None) -> int:
     """Labels of rows that leave-one-out can find: those of a single row never are."""
-    n_rows = np.bincount(labels.indices, minlength=labels.n_labels)
+    if n_rows is None:
+        n_rows = np.bincount(labels.indices, minlength=labels.n_labels)
     return int((n_rows[labels.indices] > 1).sum())
 
 
-def _selection(settings: TrainingSettings, n_labels: int) -> Selection:
+def selection_of(settings: TrainingSettings, n_labels: int) -> Selection:
     wanted = settings.n_candidates
     if wanted == "auto":
         raise ValueError("the number of candidates is not chosen yet")

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import swnn_xp
 from swnn_xp import SWNNClassifier, SWNNRanker
 from swnn_xp.cli.main import main
+from swnn_xp.learn import compression
 from swnn_xp.learn.compression import merged_labels, unscaled_rows
 from swnn_xp.model.compression import covering_rows
 from swnn_xp.rows.canonical import label_rows
@@ -163,3 +164,23 @@ def test_the_part_grows_until_nothing_is_lost():
     assert part == 0.35  # the first that has room for one row of each label
     assert [trial.keep for trial in trials] == [1.0, 0.02, 0.05, 0.1, 0.2, 0.35]
     assert trials[0].precision == trials[-1].precision == 100
+
+
+@pytest.mark.parametrize("keep", [0.05, 0.5])
+def test_the_part_kept_does_not_change_how_closely_models_fit(ranker, keep):
+    small = copy.deepcopy(ranker).compress(keep)
+    assert (small.C_, small.vote_weight_) == (ranker.C_, ranker.vote_weight_)  # all rows sampled
+
+
+def test_fewer_rows_need_fewer_neighbours_unless_a_number_was_asked_for(ranker):
+    assert copy.deepcopy(ranker).compress(0.25).n_neighbors_ == 10
+    whole = SWNNRanker().fit(X, Y)
+    small, fitted = copy.deepcopy(whole).compress(0.25), SWNNRanker(keep=0.25).fit(X, Y)
+    assert small.n_neighbors_ == fitted.n_neighbors_ == round(whole.n_neighbors_ / 2)
+    assert np.array_equal(small.predict_topk(X).scores, fitted.predict_topk(X).scores)
+
+
+def test_agreement_of_a_sample_is_near_that_of_all_rows(ranker, monkeypatch):
+    monkeypatch.setattr(compression, "_SAMPLE", 150)
+    small = copy.deepcopy(ranker).compress(0.25)
+    assert abs(small.C_ - ranker.C_) < 0.1
