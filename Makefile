@@ -177,8 +177,11 @@ bench-training: $(VENV)/.has-core ## memory and time of training a ranker at Ama
 bench-latency: $(VENV)/.has-core ## one query on one thread against the paper's loop in C; SETS=... for some data sets
 	@OMP_NUM_THREADS=1 SWNN_BACKGROUND_COMPILE=0 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)
 
-bench-compression: $(VENV)/.has-core ## precision and time of a query against the part of the rows that is kept; SETS=... for some data sets
-	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/compression/curve.py $(SETS)
+bench-compression: $(VENV)/.has-core ## precision and time of a query against the part of the rows that is kept, resumable; SETS=, AGAIN=1, WRITE=1 to renew docs/howto/fewer-rows.md
+	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/compression/curve.py $(SETS) $(if $(AGAIN),--again) $(if $(WRITE),--write)
+
+bench-ablations: $(VENV)/.has-core ## what each part of the ranker is worth, resumable; SETS=, AGAIN=1
+	@OMP_NUM_THREADS=1 SWNN_BACKGROUND_COMPILE=0 $(BIN)/python asv_benchmarks/ablations/run.py $(SETS) $(if $(AGAIN),--again)
 
 # Name of the machine in asv_benchmarks/results; docs/benchmarks.md says how to add yours.
 MACHINE ?= $(shell uname -n)

@@ -1,29 +1,41 @@
 """What a part of the rows is worth: precision and time of a query against the part that is kept.
 
-`make bench-compression`, or with names of data sets under ../shared/data; prints a table for the
-page "Fewer rows". The ranker is fitted once as a whole and then compressed; both methods are asked
-one row at a time on one thread, and CPU times are the best of three rounds.
+`make bench-compression`, or with names of data sets under ../shared/data. The ranker is fitted once
+as a whole and then compressed; both methods are asked one row at a time on one thread, and CPU
+times are the best of three rounds. What docs/data/compression.json already holds is not measured
+again, so a run can be stopped and resumed; --write renews docs/howto/fewer-rows.md from it.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import datetime
 import os
+import sys
 import time
 from pathlib import Path
 
 os.environ["SWNN_BACKGROUND_COMPILE"] = "0"  # what is timed is what answers later
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
 
 import numpy as np
+from page import filled
+from report import machine
+from results import Results
 
 from swnn_xp import SWNNClassifier, SWNNRanker, datasets
 from swnn_xp.metrics import precision_at_k
 
+HERE = Path(__file__).resolve().parent
 SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en")
 PARTS = (1.0, 0.5, 0.25, 0.1, 0.05)
 MOST_QUERIES, TIMED, ROUNDS = 20_000, 300, 3
-ROOT = Path(__file__).resolve().parents[3] / "shared" / "data"
+ROOT = HERE.parents[2] / "shared" / "data"
+FILE = HERE.parents[1] / "docs" / "data" / "compression.json"
+PAGE = HERE.parents[1] / "docs" / "howto" / "fewer-rows.md"
+METHODS = {"ranked": SWNNRanker(calibrate=False), "as published": SWNNClassifier()}
 
 
 def milliseconds(clf, X):
@@ -40,31 +52,70 @@ def milliseconds(clf, X):
     return best.mean() / 1e6
 
 
-def line(name, clf, X, Y):
+def measured(clf, X, Y):
+    """Figures of one model."""
     labels = clf.predict_topk(X, k=5).labels
-    values = " / ".join(f"{100 * precision_at_k(Y, labels, k):.2f}" for k in (1, 3, 5))
-    return f"| {name} | {clf.n_samples_fit_:,} | {values} | {milliseconds(clf, X):.3f} |"
+    found = {f"P@{k}": round(100 * precision_at_k(Y, labels, k), 2) for k in (1, 3, 5)}
+    found |= {"ms": round(milliseconds(clf, X), 4), "rows": clf.n_samples_fit_}
+    return found | {"test_rows": X.shape[0], "S": getattr(clf, "n_neighbors_", clf.n_neighbors)}
 
 
-def curve(name):
+def measure(name, results, again):
+    """Measure what is missing of a data set."""
     data = datasets.load(name, root=ROOT)
     X, Y = data.X_test[:MOST_QUERIES], data.Y_test[:MOST_QUERIES]
-    print(f"\n**{name}**\n\n| method, part | rows | P@1 / 3 / 5 | ms a query |\n|---|---|---|---|")
-    for title, whole in (
-        ("ranked", SWNNRanker(calibrate=False)),
-        ("as published", SWNNClassifier()),
-    ):
-        whole.fit(data.X_train, data.Y_train)
-        for keep in PARTS:
+    for method, clf in METHODS.items():
+        wanted = [keep for keep in PARTS if again or (name, method, keep) not in results.rows]
+        whole = clf.fit(data.X_train, data.Y_train) if wanted else None
+        for keep in wanted:
             clf = whole if keep == 1 else copy.deepcopy(whole).compress(keep)
-            print(line(f"{title}, {keep:.0%}", clf, X, Y), flush=True)
+            row = {"dataset": name, "method": method, "keep": keep}
+            row |= {"date": datetime.date.today().isoformat(), "machine": machine()}
+            results.put(row | measured(clf, X, Y))
+            print(f"{name} {method} {keep:.0%}: done", file=sys.stderr, flush=True)
+
+
+def table(results, name):
+    """The curve of a data set: a line for each part, both methods side by side."""
+    heads = [f"{method}: {what}" for method in METHODS for what in ("P@1 / 3 / 5", "ms")]
+    lines = [f"| part kept | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
+    for keep in PARTS:
+        cells = [c for m in METHODS for c in _cells(results.rows.get((name, m, keep)))]
+        lines.append(f"| {keep:.0%} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cells(row):
+    if row is None:
+        return "", ""
+    return " / ".join(f"{row[f'P@{k}']:.2f}" for k in (1, 3, 5)), f"{row['ms']:.3f}"
+
+
+def curves(results):
+    """All tables, as the page shows them."""
+    parts = []
+    for name in SETS:
+        here = [row for key, row in results.rows.items() if key[0] == name]
+        if here:
+            about = f"{max(row['rows'] for row in here):,} rows, {here[0]['test_rows']:,} test rows"
+            parts.append(f"**{name}**, {about}:\n\n{table(results, name)}")
+    return "\n\n".join(parts)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=SETS)
-    for name in parser.parse_args().names:
-        curve(name)
+    parser.add_argument("--again", action="store_true", help="measure what was measured before")
+    parser.add_argument("--json", type=Path, default=FILE, help="the file of figures")
+    parser.add_argument("--write", action="store_true", help="renew docs/howto/fewer-rows.md")
+    parser.add_argument("--measured", action="store_true", help="measure nothing, use the file")
+    arguments = parser.parse_args()
+    results = Results(arguments.json, ("dataset", "method", "keep"))
+    for name in () if arguments.measured else arguments.names:
+        measure(name, results, arguments.again)
+    print(curves(results))
+    if arguments.write:
+        PAGE.write_text(filled(PAGE.read_text(), curves(results)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The file of measured figures: one row for each data set and peer, joined from many runs."""
+"""A file of measured figures: one row for each data set and peer, joined from many runs."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ FILE = Path(__file__).resolve().parents[2] / "docs" / "data" / "quality.json"
 
 
 class Results:
-    """Rows by data set and peer, written after each change."""
+    """Rows by data set and peer, or by other names, written after each change."""
 
-    def __init__(self, path=FILE):
-        self.path = Path(path)
+    def __init__(self, path=FILE, names=("dataset", "peer")):
+        self.path, self.names = Path(path), names
         self.read()
+
+    def key(self, row):
+        return tuple(row[name] for name in self.names)
 
     def read(self):
         rows = json.loads(self.path.read_text()) if self.path.exists() else []
-        self.rows = {(row["dataset"], row["peer"]): row for row in rows}
+        self.rows = {self.key(row): row for row in rows}
 
     def settled(self, dataset, peer, cpu_seconds):
         """Whether a row needs no run: it was measured, or ran out of at least as much time."""
@@ -28,7 +31,7 @@ class Results:
     def put(self, row):
         """Keep a row; a figure that was measured is not replaced by a failure."""
         self.read()  # another run may have added to it
-        key = row["dataset"], row["peer"]
+        key = self.key(row)
         if "failed" in row and "failed" not in self.rows.get(key, row):
             return
         self.rows[key] = row

@@ -300,6 +300,7 @@ def _possible(labels: LabelRows, n_rows: NDArray[np.int64] | None = None) -> int
 
 
 def selection_of(settings: TrainingSettings, n_labels: int) -> Selection:
+    """How neighbours become candidates; no more of them than there are labels."""
     wanted = settings.n_candidates
     if wanted == "auto":
         raise ValueError("the number of candidates is not chosen yet")

@@ -1,0 +1,95 @@
+"""`make bench-compression` and `make bench-ablations`: short runs, resumed, and their tables."""
+
+import importlib.util
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from benchmarks.loading import ASV
+
+from swnn_xp import SWNNRanker, datasets
+from swnn_xp.metrics import precision_at_k
+
+BORROWED = "page", "report", "results"
+
+
+@pytest.fixture(scope="module")
+def few():
+    data = datasets.load("debtags")
+    return SimpleNamespace(
+        X_train=data.X_train[:300], Y_train=data.Y_train[:300],
+        X_test=data.X_test[:50], Y_test=data.Y_test[:50],
+    )  # fmt: skip
+
+
+@pytest.fixture
+def opened(monkeypatch, few, tmp_path):
+    """A script of a folder, with few rows and an empty file of figures."""
+
+    def opened(folder, script, *names):
+        monkeypatch.setattr(sys, "path", sys.path[:])
+        monkeypatch.setenv("SWNN_BACKGROUND_COMPILE", "0")
+        place = importlib.util.spec_from_file_location(script, ASV / folder / f"{script}.py")
+        module = importlib.util.module_from_spec(place)
+        place.loader.exec_module(module)
+        monkeypatch.setattr(module.datasets, "load", lambda name, root: few)
+        return module, module.Results(tmp_path / "figures.json", names)
+
+    yield opened
+    for name in BORROWED:
+        sys.modules.pop(name, None)
+
+
+def test_the_curve_is_measured_once_and_written(opened, few, monkeypatch):
+    curve, results = opened("compression", "curve", "dataset", "method", "keep")
+    monkeypatch.setattr(curve, "PARTS", (1.0, 0.1))
+    monkeypatch.setattr(curve, "TIMED", 3)
+    curve.measure("bibtex", results, again=False)
+    assert {key[1:] for key in results.rows} == {
+        (method, keep) for method in ("ranked", "as published") for keep in (1.0, 0.1)
+    }
+    small = results.rows["bibtex", "ranked", 0.1]
+    clf = SWNNRanker(calibrate=False, keep=0.1).fit(few.X_train, few.Y_train)
+    wanted = 100 * precision_at_k(few.Y_test, clf.predict_topk(few.X_test, k=5).labels, 5)
+    assert (small["rows"], small["P@5"]) == (30, round(wanted, 2))
+    monkeypatch.setattr(curve, "measured", None)  # nothing is left to measure
+    curve.measure("bibtex", results, again=False)
+    text = curve.curves(results)
+    assert text.startswith("**bibtex**, 300 rows, 50 test rows:")
+    assert f"/ {small['P@5']:.2f} |" in text
+
+
+def test_ablations_change_one_thing_and_are_not_repeated(opened, few, monkeypatch):
+    run, results = opened("ablations", "run", "dataset", "change")
+    some = ("none", "no feature weights", "no cuts but the last", "S = 25")
+    monkeypatch.setattr(run, "CHANGES", {title: run.CHANGES[title] for title in some})
+    run.measure("bibtex", results, again=False)
+    clf = SWNNRanker(calibrate=False).fit(few.X_train, few.Y_train)
+    base = results.rows["bibtex", "none"]
+    labels = clf.predict_topk(few.X_test, k=5).labels
+    assert base["P@5"] == pytest.approx(100 * precision_at_k(few.Y_test, labels, 5), abs=1e-3)
+    assert (base["S"], base["C"]) == (clf.n_neighbors_, pytest.approx(clf.C_, abs=1e-3))
+    plain = SWNNRanker(calibrate=False, feature_weights=False).fit(few.X_train, few.Y_train)
+    labels = plain.predict_topk(few.X_test, k=1).labels
+    found = results.rows["bibtex", "no feature weights"]["P@1"]
+    assert found == pytest.approx(100 * precision_at_k(few.Y_test, labels, 1), abs=1e-3)
+    assert results.rows["bibtex", "S = 25"]["S"] == 25
+    monkeypatch.setattr(run, "find", None)  # nothing is left to measure
+    run.measure("bibtex", results, again=False)
+    lines = run.table(results, "bibtex").splitlines()
+    assert len(lines) == 2 + len(some)
+    difference = results.rows["bibtex", "S = 25"]["P@1"] - base["P@1"]
+    assert lines[-1].startswith(f"| S = 25 | {difference:+.2f} |")
+
+
+def test_without_label_models_the_vote_score_ranks(opened, few):
+    run, _ = opened("ablations", "run", "dataset", "change")
+    found = run.find(few, weighted=False)
+    change = run.CHANGES["no label models: the vote score alone"]
+    ranked = [
+        run.ranked(found, change | {"C": C}, few.X_test, SWNNRanker()._options())[0]
+        for C in (change["C"], 1e-12, 1.0)
+    ]
+    assert np.array_equal(ranked[0], ranked[1])  # as if there were no models
+    assert not np.array_equal(ranked[0], ranked[2])
