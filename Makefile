@@ -83,7 +83,7 @@ $(EXTRAS_VENV)/.done: pyproject.toml
 # A test that hangs fails with the stacks of all threads, the second failure ends the run, and what
 # even that can't end is ended. Generous, for machines that are slow and busy.
 HANG_GUARD := --timeout=300 --maxfail=2 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
-EXTRAS_PAGES := docs/cluster.md docs/serving.md docs/tutorials/debian.md
+EXTRAS_PAGES := docs/cluster.md docs/serving.md docs/tutorials/corrections.md docs/tutorials/debian.md
 
 test-extras: $(EXTRAS_VENV)/.done ## the cluster (Dask) and the HTTP service: tests, tutorials, the page in Chromium
 	@OMP_NUM_THREADS=1 timeout 900 $(EXTRAS_VENV)/bin/python -m pytest -q $(HANG_GUARD) \
@@ -109,7 +109,7 @@ bench-serving: $(EXTRAS_VENV)/.done ## the HTTP service under load (needs wrk); 
 	@OMP_NUM_THREADS=1 $(EXTRAS_VENV)/bin/python asv_benchmarks/serving/load.py \
 	  $(or $(DATA),../shared/data/eurlex57k) build/bench-serving $(or $(THREADS),1) $(LEARN)
 
-bench-cluster: $(EXTRAS_VENV)/.done ## figures behind the paper exercise in docs/cluster.md
+bench-cluster: $(EXTRAS_VENV)/.done ## what a shard of a cluster costs; DATA=...
 	@OMP_NUM_THREADS=1 $(EXTRAS_VENV)/bin/python asv_benchmarks/cluster/figures.py \
 	  $(or $(DATA),../shared/data/eurlex57k)
 
@@ -177,11 +177,13 @@ bench-training: $(VENV)/.has-core ## memory and time of training a ranker at Ama
 bench-latency: $(VENV)/.has-core ## one query on one thread against the paper's loop in C; SETS=... for some data sets
 	@OMP_NUM_THREADS=1 SWNN_BACKGROUND_COMPILE=0 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)
 
-bench-compression: $(VENV)/.has-core ## precision and time of a query against the part of the rows that is kept, resumable; SETS=, AGAIN=1, WRITE=1 to renew docs/howto/fewer-rows.md
-	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/compression/curve.py $(SETS) $(if $(AGAIN),--again) $(if $(WRITE),--write)
+bench-compression: $(VENV)/.has-core ## precision and time of a query against the part of the rows that is kept, resumable; SETS=, AGAIN=1
+	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/compression/curve.py $(SETS) $(if $(AGAIN),--again)
+	@$(if $(WRITE),$(BIN)/python asv_benchmarks/figures/render.py)
 
 bench-ablations: $(VENV)/.has-core ## what each part of the ranker is worth, resumable; SETS=, AGAIN=1
 	@OMP_NUM_THREADS=1 SWNN_BACKGROUND_COMPILE=0 $(BIN)/python asv_benchmarks/ablations/run.py $(SETS) $(if $(AGAIN),--again)
+	@$(if $(WRITE),$(BIN)/python asv_benchmarks/figures/render.py)
 
 # Name of the machine in asv_benchmarks/results; docs/benchmarks.md says how to add yours.
 MACHINE ?= $(shell uname -n)
@@ -196,16 +198,25 @@ bench-compare: $(VENV)/.has-bench ## BASE=<rev>: fail where this commit is 1.3 t
 bench-html: $(VENV)/.has-bench ## the dashboard of all recorded results, into .asv/html
 	@$(BIN)/python asv_benchmarks/dashboard/publish.py
 
-bench-peers: ## beside other libraries; SETS="eurlex57k ...", ONLY="peer ...", WRITE=1 to renew docs/peers.md
+bench-peers: ## exact search beside other libraries; SETS="eurlex57k ...", ONLY="peer ..."
 	@$(MAKE) --no-print-directory VENV=.venv-peers .venv-peers/.has-plot
 	@.venv-peers/bin/python asv_benchmarks/peers/install.py
-	@.venv-peers/bin/python asv_benchmarks/peers/compare.py $(SETS) $(if $(ONLY),--only $(ONLY)) $(if $(WRITE),--write)
+	@.venv-peers/bin/python asv_benchmarks/peers/compare.py $(SETS) $(if $(ONLY),--only $(ONLY))
 
-bench-quality: ## precision and cost beside trained models, resumable; SETS=, ONLY=, SECONDS=1500 per run, AGAIN=1, WRITE=1 to renew docs/quality.md
+bench-quality: ## precision and cost beside trained models, resumable; SETS=, ONLY=, SECONDS=1500 per run, AGAIN=1
 	@$(MAKE) --no-print-directory VENV=.venv-peers .venv-peers/.has-plot
 	@.venv-peers/bin/python asv_benchmarks/peers/install.py $(or $(ONLY),ranking)
 	@.venv-peers/bin/python asv_benchmarks/quality/run_all.py $(SETS) $(if $(ONLY),--only $(ONLY)) \
 	  $(if $(SECONDS),--cpu-seconds $(SECONDS)) $(if $(AGAIN),--again) $(if $(WRITE),--write)
+
+bench-sets: $(VENV)/.has-core ## sizes of the data sets in ../shared/data
+	@$(BIN)/python asv_benchmarks/figures/sets.py
+
+# Benchmarks run with WRITE=1 put their figures into docs/data and write the tables of the pages.
+figures: ## the tables of README and the pages, and README's picture, from docs/data
+	@$(MAKE) --no-print-directory VENV=.venv-docs .venv-docs/.has-docs
+	@.venv-docs/bin/python asv_benchmarks/figures/render.py
+	@.venv-docs/bin/python docs/plots/make_pictures.py docs/pictures quality
 
 docs: ## the site into docs/_build/html, then a check of every page
 	@$(MAKE) --no-print-directory VENV=.venv-docs .venv-docs/.has-docs

@@ -46,7 +46,9 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {"index": [], "start": [], "limits": [], "performance": [], "quality": []}
+html_sidebars = {
+    name: [] for name in ("index", "start", "limits", "performance", "promises", "glossary")
+}
 html_theme_options = {
     "logo": {"text": "swnn_xp"},
     "show_toc_level": 2,

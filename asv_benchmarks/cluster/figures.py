@@ -1,4 +1,4 @@
-"""What a shard costs: the figures behind the paper exercise in docs/cluster.md.
+"""What a shard costs: the figures of docs/cluster.md.
 
     python asv_benchmarks/cluster/figures.py ../shared/data/eurlex57k
 
@@ -19,7 +19,12 @@ from swnn_xp.distributed.tasks import labels_of_winners, search_shard, vote_of_w
 from swnn_xp.results import Neighbours
 from swnn_xp.search.top_rows import merge
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
+
+from recorded import record
+
 BLOCK = 1024
+SAID: list[dict] = []
 ALPHA, BETA, K, BUDGET = 1.0, 1.0, 5, 10**9
 
 
@@ -41,28 +46,25 @@ def main() -> None:
 
     model = shards[0].clf._model
     size = sum(a.nbytes for a in [*model.segments[0].arrays().values(), *model.labels[:2]])
-    say("rows of a shard", half)
-    say("non-zeros a row", X.nnz / X.shape[0])
-    say("index, bytes a non-zero", size / X[:half].nnz)
-    say("index, bytes a row", size / half)
-    say("build, us a row", 1e6 * cpu(lambda: make_shard(recipes[0], params), 1) / half)
-    seconds = cpu(lambda: search_shard(shards[0], block, wanted, BETA))
-    say("search, ms a query", 1e3 * seconds / BLOCK)
-    for part in (4, 2, 1):
-        rows = X.shape[0] // part
-        clf = SWNNClassifier().fit(X[:rows], Y[:rows])
-        seconds = cpu(lambda clf=clf: clf.kneighbors(block)) / BLOCK
-        say(f"search over {rows:,} rows, ns a row", 1e9 * seconds / rows)
-    say("merge of two, us a query", 1e6 * cpu(lambda: merge(*found, wanted)) / BLOCK)
-    say("labels, us a query", 1e6 * cpu(lambda: labels_of_winners(shards[0], merged)) / BLOCK)
+    say("non-zeros per row", X.nnz / X.shape[0])
+    say("index with labels, bytes per row", size / half)
+    say("build, µs per row", 1e6 * cpu(lambda: make_shard(recipes[0], params), 1) / half)
+    clf = SWNNClassifier().fit(X, Y)
+    seconds = cpu(lambda: clf.kneighbors(block)) / BLOCK
+    say("search, ns per query and training row", 1e9 * seconds / X.shape[0])
+    say("merge of two lists, µs per query", 1e6 * cpu(lambda: merge(*found, wanted)) / BLOCK)
+    labels = cpu(lambda: labels_of_winners(shards[0], merged))
+    say("labels of winners, µs per query", 1e6 * labels / BLOCK)
     vote = cpu(lambda: vote_of_winners(merged, known, ALPHA, K, BUDGET))
-    say("vote, us a query", 1e6 * vote / BLOCK)
+    say("vote, µs per query", 1e6 * vote / BLOCK)
     say("query, bytes", pickled(block) / BLOCK)
-    say("top-S list, bytes a query", pickled(Neighbours(*found[0])) / BLOCK)
-    say("labels of winners, bytes a query", sum(map(pickled, known)) / BLOCK)
+    say("top-S list, bytes per query", pickled(Neighbours(*found[0])) / BLOCK)
+    say("labels of winners, bytes per query", sum(map(pickled, known)) / BLOCK)
     with connect("local:2") as client:
-        say("Dask, ms of the scheduler's CPU a task", 1e3 * scheduling(client))
-        say("Dask, ms for one row on two shards", 1e3 * round_trip(client))
+        say("Dask, scheduler's CPU per task, ms", 1e3 * scheduling(client))
+        say("Dask, round trip of one row over two shards, ms", 1e3 * round_trip(client))
+    rows = [row | {"dataset": data.name} for row in SAID]
+    record("cluster", rows, ("dataset", "what"))
 
 
 def scheduling(client, tasks: int = 500) -> float:
@@ -99,7 +101,8 @@ def pickled(thing) -> int:
 
 
 def say(what: str, figure: float) -> None:
-    print(f"{what:<42}{figure:>12,.2f}")
+    SAID.append({"what": what, "value": round(float(figure), 3)})
+    print(f"{what:<48}{figure:>12,.2f}")
 
 
 if __name__ == "__main__":

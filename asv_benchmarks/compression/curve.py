@@ -3,7 +3,7 @@
 `make bench-compression`, or with names of data sets under ../shared/data. The ranker is fitted once
 as a whole and then compressed; both methods are asked one row at a time on one thread, and CPU
 times are the best of three rounds. What docs/data/compression.json already holds is not measured
-again, so a run can be stopped and resumed; --write renews docs/howto/fewer-rows.md from it.
+again, so a run can be stopped and resumed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
 
 import numpy as np
-from page import filled
 from report import machine
 from results import Results
 
@@ -34,7 +33,6 @@ PARTS = (1.0, 0.5, 0.25, 0.1, 0.05)
 MOST_QUERIES, TIMED, ROUNDS = 20_000, 300, 3
 ROOT = HERE.parents[2] / "shared" / "data"
 FILE = HERE.parents[1] / "docs" / "data" / "compression.json"
-PAGE = HERE.parents[1] / "docs" / "howto" / "fewer-rows.md"
 METHODS = {"ranked": SWNNRanker(calibrate=False), "as published": SWNNClassifier()}
 
 
@@ -107,15 +105,12 @@ def main():
     parser.add_argument("names", nargs="*", default=SETS)
     parser.add_argument("--again", action="store_true", help="measure what was measured before")
     parser.add_argument("--json", type=Path, default=FILE, help="the file of figures")
-    parser.add_argument("--write", action="store_true", help="renew docs/howto/fewer-rows.md")
     parser.add_argument("--measured", action="store_true", help="measure nothing, use the file")
     arguments = parser.parse_args()
     results = Results(arguments.json, ("dataset", "method", "keep"))
     for name in () if arguments.measured else arguments.names:
         measure(name, results, arguments.again)
     print(curves(results))
-    if arguments.write:
-        PAGE.write_text(filled(PAGE.read_text(), curves(results)))
 
 
 if __name__ == "__main__":

@@ -2,22 +2,27 @@
 
 CPU time of the thread, the best of five rounds for each query. `make bench-latency`, or with names
 of data sets (folders under ../shared/data, twins as twin:NAME:SCALE) and `--queries N`. With
-`--write` the figures also go into docs/data/latency.json.
+WRITE=1 or `--write` the figures go into docs/data and from there to the pages.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import os
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
 from paper_loop import PaperLoop
 from ranked import report_ranked
-from results import FILE, compared, record
 
 from swnn_kernels import HybridIndex, Labels, Rows, Session, Settings, quantise, rank
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
+
+from recorded import record
 
 SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en")
 TWINS = ("twin:Wiki10-31K:1", "twin:Amazon-670K:1")
@@ -112,31 +117,43 @@ def counters(session):
     return np.array([prune.postings_read[0], prune.rows_rescored[0]])
 
 
-def report(problem, path):
-    """Print a line for every setting; the mean time at S=25, beta=1."""
+def report(problem):
+    """Print and record a line for every setting."""
     index = problem.index
     size = f"{index.nbytes / max(1, index.nnz):.2f} bytes/non-zero"
     print(f"\n{problem.name}: {index.n_rows} rows, {problem.postings:.0f} postings a query, {size}")
     print("  S beta  paper ms  here ms  ratio  postings read   rows rescored  p99/mean")
-    first = None
+    rows = []
     for n_neighbors in (25, 75):
         for beta in (1.0, 0.0):
             paper, here, (read, rescored) = problem.compare(n_neighbors, beta)
-            first = here.mean() if first is None else first
-            if path:
-                record(
-                    path, kind="exact", dataset=problem.name, n_neighbors=n_neighbors, beta=beta,
-                    rows=index.n_rows, postings=round(problem.postings), rescored=round(rescored),
-                    bytes_per_non_zero=round(index.nbytes / max(1, index.nnz), 2),
-                    **compared(paper, here),
-                )  # fmt: skip
+            rows.append(_figures(problem, n_neighbors, beta, paper, here, read, rescored))
             print(
                 f" {n_neighbors:2d} {beta:4.0f} {paper.mean() / 1e3:9.4f} {here.mean() / 1e3:8.4f}"
                 f" {paper.mean() / here.mean():6.2f} {read / max(1, problem.postings):14.1%}"
                 f" {rescored:15.1f} {np.percentile(here, 99) / here.mean():9.2f}",
                 flush=True,
             )
-    return first
+    record("latency", rows, ("dataset", "S", "beta"))
+
+
+def _figures(problem, n_neighbors, beta, paper, here, read, rescored):
+    """A row of docs/data/latency.json."""
+    index = problem.index
+    return {
+        "dataset": problem.name,
+        "S": n_neighbors,
+        "beta": int(beta),
+        "rows": index.n_rows,
+        "postings": round(float(problem.postings)),
+        "bytes_per_nonzero": round(index.nbytes / max(1, index.nnz), 2),
+        "loop_ms": round(paper.mean() / 1e3, 4),
+        "ms": round(here.mean() / 1e3, 4),
+        "ratio": round(paper.mean() / here.mean(), 2),
+        "postings_read": round(float(read) / max(1, problem.postings), 4),
+        "rows_rescored": round(float(rescored), 1),
+        "p99_over_mean": round(float(np.percentile(here, 99) / here.mean()), 2),
+    }
 
 
 def precision(problem, budget):
@@ -156,10 +173,16 @@ def precision(problem, budget):
 def report_budgets(problem):
     exact = precision(problem, None)
     print(f"\n{problem.name}, S=25, beta=1, exact P@1,3,5 " + " ".join(f"{p:.2f}" for p in exact))
-    for budget in BUDGETS:
+    rows = []
+    for budget in (None, *BUDGETS[::-1]):
         paper, here, _ = problem.compare(25, 1.0, budget=budget)
-        values = " ".join(f"{p:.2f}" for p in precision(problem, budget))
-        print(f"  budget {budget:4d}: ratio {paper.mean() / here.mean():5.1f}, P@1,3,5 {values}")
+        found = exact if budget is None else precision(problem, budget)
+        row = {"dataset": problem.name, "budget": budget, "answer_us": round(float(here.mean()), 1)}
+        row |= {"ratio": round(paper.mean() / here.mean(), 2)}
+        rows.append(row | {f"P@{k}": round(p, 2) for k, p in zip((1, 3, 5), found, strict=True)})
+        values = " ".join(f"{p:.2f}" for p in found)
+        print(f"  budget {budget}: ratio {row['ratio']:5.1f}, P@1,3,5 {values}")
+    record("budgets", rows, ("dataset", "budget"))
 
 
 def main():
@@ -167,18 +190,19 @@ def main():
     parser.add_argument("names", nargs="*", default=[*SETS, *TWINS])
     parser.add_argument("--queries", type=int, default=500)
     parser.add_argument("--only-ranked", action="store_true", help="only the ranked answers")
-    parser.add_argument("--write", action="store_true", help=f"keep the figures in {FILE.name}")
+    parser.add_argument("--write", action="store_true", help="as WRITE=1: keep the figures")
     arguments = parser.parse_args()
-    path = FILE if arguments.write else None
+    if arguments.write:
+        os.environ["WRITE"] = "1"
     for name in arguments.names:
         problem = Problem(name, arguments.queries)
         if arguments.only_ranked:
-            report_ranked(problem, best_times, path)
+            report_ranked(problem, problem.data, best_times)
             continue
-        report(problem, path)
+        report(problem)
         if name == "eurlex57k":
             report_budgets(problem)
-            report_ranked(problem, best_times, path)
+            report_ranked(problem, problem.data, best_times)
     if arguments.names == [*SETS, *TWINS]:
         grown = [Problem(name, arguments.queries) for name in (*GROWTH, TWINS[1])]
         rows = [problem.index.n_rows for problem in grown]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 import numpy as np
-from results import compared, record
+from recorded import record
 
 from swnn_kernels.learn.scorer import Scorer
 from swnn_kernels.learn.session import CandidateRanker
@@ -42,36 +42,42 @@ class Stages:
         )
 
 
-def report_ranked(problem, best_times, path):
+def report_ranked(problem, data, best_times):
     """Print a line for each part of the rows that the index keeps, and for fewer candidates."""
     print(f"\n{problem.name}, ranked, against the paper's loop over all rows at S=25, beta=1; µs")
     print("  kept    rows   S   K  search  votes  models  answer    p99  paper  ratio  P@1,3,5")
+    rows = []
     for params, parts in SETTINGS:
-        data = problem.data
         whole = SWNNRanker(calibrate=False, **params).fit(data.X_train, data.Y_train)
         for keep in parts:
             clf = whole if keep == 1 else copy.deepcopy(whole).compress(keep)
-            print(_line(problem, best_times, clf, keep, path), flush=True)
+            rows.append(_figures(problem, data, best_times, clf, keep))
+            print(_line(rows[-1]), flush=True)
+    record("ranked_latency", rows, ("dataset", "keep", "S", "K"))
 
 
-def _line(problem, best_times, clf, keep, path):
-    data = problem.data
+def _figures(problem, data, best_times, clf, keep):
+    """A row of docs/data/ranked_latency.json."""
     ways = Stages(clf).ways(problem.raw)
     times = best_times(problem.n_queries, problem.paper(25, 1.0), *ways)
     paper, answer, search, votes, ranking = times.mean(axis=1)
     labels = clf.predict_topk(data.X_test, k=5).labels
-    precisions = [100 * precision_at_k(data.Y_test, labels, k) for k in (1, 3, 5)]
-    values = " ".join(f"{value:.2f}" for value in precisions)
-    if path:
-        record(
-            path, kind="ranked", dataset=problem.name, n_neighbors=clf.n_neighbors_,
-            n_candidates=clf.n_candidates_, keep=keep, rows=clf.n_samples_fit_,
-            search_us=round(search, 1), votes_us=round(votes, 1),
-            models_us=round(ranking - votes, 1), precision=[round(p, 2) for p in precisions],
-            **compared(times[0], times[1]),
-        )  # fmt: skip
+    row = {"dataset": problem.name, "keep": keep, "rows": clf.n_samples_fit_}
+    row |= {"S": clf.n_neighbors_, "K": clf.n_candidates_}
+    spent = {"search_us": search, "votes_us": votes, "models_us": ranking - votes}
+    spent |= {"answer_us": answer, "p99_us": np.percentile(times[1], 99), "loop_us": paper}
+    row |= {name: round(float(value), 1) for name, value in spent.items()}
+    row["ratio"] = round(float(paper / answer), 2)
+    return row | {
+        f"P@{k}": round(100 * precision_at_k(data.Y_test, labels, k), 2) for k in (1, 3, 5)
+    }
+
+
+def _line(row):
+    values = " ".join(f"{row[f'P@{k}']:.2f}" for k in (1, 3, 5))
     return (
-        f" {keep:5.0%} {clf.n_samples_fit_:7d} {clf.n_neighbors_:3d} {clf.n_candidates_:3d}"
-        f" {search:7.1f} {votes:6.1f} {ranking - votes:7.1f} {answer:7.1f}"
-        f" {np.percentile(times[1], 99):6.1f} {paper:6.1f} {paper / answer:6.2f}  {values}"
+        f" {row['keep']:5.0%} {row['rows']:7d} {row['S']:3d} {row['K']:3d}"
+        f" {row['search_us']:7.1f} {row['votes_us']:6.1f} {row['models_us']:7.1f}"
+        f" {row['answer_us']:7.1f} {row['p99_us']:6.1f} {row['loop_us']:6.1f}"
+        f" {row['ratio']:6.2f}  {values}"
     )

@@ -1,13 +1,12 @@
 """Measure this library beside what one would use instead: `make bench-peers`.
 
-Each peer runs in a process of its own, one after the other, on one thread. Prints Markdown tables,
-and with --write puts them and the plots into the docs.
+Each peer runs in a process of its own, one after the other, on one thread. Prints Markdown tables;
+with WRITE=1 the figures go to docs/data/peers.json and from there to the pages.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from pathlib import Path
@@ -15,10 +14,9 @@ from pathlib import Path
 from adapters import ALL
 from problem import Problem
 from process import figures_of, peer_of, why_missing
-from report import heading, table, write_page
+from report import heading, record, table
 
 HERE = Path(__file__).resolve().parent
-DOCS = HERE.parents[1] / "docs"
 
 
 def saved_problem(dataset, folder):
@@ -62,26 +60,18 @@ def main():
     parser.add_argument("--queries", type=int, default=500, help="rows that are timed")
     parser.add_argument("--answers", type=int, default=50, help="neighbours to retrieve")
     parser.add_argument("--cpu-seconds", type=int, default=600, help="limit for a peer and a set")
-    parser.add_argument("--json", type=Path, help="keep the figures in this file; joined if there")
-    parser.add_argument("--write", action="store_true", help="write docs/peers.md and its plots")
-    parser.add_argument("--measured", action="store_true", help="measure nothing, use --json")
     arguments = parser.parse_args()
-    kept = {}
-    if arguments.json and arguments.json.exists():
-        results = json.loads(arguments.json.read_text())
-        kept = {(result["dataset"], result["peer"]): result for result in results}
-    for result in [] if arguments.measured else measured(arguments):
-        kept[result["dataset"], result["peer"]] = result
-        if arguments.json:
-            arguments.json.write_text(json.dumps(list(kept.values()), indent=1) + "\n")
-    results = sorted(kept.values(), key=lambda result: ALL.index(result["peer"]))
+    results = []
+    for result in measured(arguments):
+        results.append(result)
+        if result["kind"] == "retrieval":
+            record("peers", [result], ("peer", "dataset"))
+    results.sort(key=lambda result: ALL.index(result["peer"]))
     print(heading(arguments))
     for dataset in dict.fromkeys(result["dataset"] for result in results):
         for kind in ("retrieval", "classifier"):
             rows = [r for r in results if r["dataset"] == dataset and r["kind"] == kind]
             print(f"\n{dataset}, {kind}\n\n{table(rows)}")
-    if arguments.write:
-        write_page(results, arguments, DOCS)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,34 @@
-"""The figures as Markdown tables, between the marks of docs/quality.md."""
+"""The tables of trained models, from docs/data/quality.json and docs/data/published.json."""
 
 from __future__ import annotations
 
-BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+import json
+
+from adapters import RANKING
+from results import FILE
+
+SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en")
 QUALITY = ("P@1", "P@3", "P@5", "nDCG@5", "RP@5", "PSP@1", "PSP@3", "PSP@5")
 COSTS = (("train_s", "train s", 1), ("ms_per_query", "ms", 3), ("model_mb", "MB", 1))
+TITLES = {
+    "swnn_classifier": "swnn_xp, published",
+    "swnn_weights": "swnn_xp, weights",
+    "swnn_ranker": "swnn_xp, ranking",
+    "omikuji_parabel": "omikuji",
+    "pecos_xr_linear": "PECOS",
+    "napkinxc_plt": "napkinXC PLT",
+    "napkinxc_br": "napkinXC BR",
+    "liblinear_ovr": "one-vs-rest (LIBLINEAR)",
+}
+
+
+def kept():
+    """All measured rows, as the pages list them."""
+    return in_order(json.loads(FILE.read_text()), SETS, RANKING)
 
 
 def in_order(rows, sets, peers):
-    """Rows as the page lists them: by data set, then by peer."""
+    """Rows by data set, then by peer."""
     known = [row for row in rows if row["dataset"] in sets and row["peer"] in peers]
     return sorted(known, key=lambda row: (sets.index(row["dataset"]), peers.index(row["peer"])))
 
@@ -20,8 +40,12 @@ def table(rows):
     best = {name: max((round(row[name], 2) for row in done), default=None) for name in QUALITY}
     lines = ["| " + " | ".join(names) + " |", "|---" + "|---:" * (len(names) - 1) + "|"]
     lines += ["| " + " | ".join(_cells(row, best)) + " |" for row in done]
-    failures = [f"- {row['title']} failed: {row['failed']}" for row in rows if "failed" in row]
+    failures = [f"- {_title(row)}: {row['failed']}" for row in rows if "failed" in row]
     return "\n".join([*lines, "", *failures] if failures else lines)
+
+
+def _title(row):
+    return TITLES.get(row["peer"], row["title"])
 
 
 def _cells(row, best):
@@ -31,52 +55,76 @@ def _cells(row, best):
         for text, name in zip(quality, QUALITY, strict=True)
     ]
     costs = [f"{row[key]:,.{digits}f}" for key, _, digits in COSTS]
-    return [f"{row['title']} {row['version']}", *marked, *costs]
+    return [f"{_title(row)} {row['version']}", *marked, *costs]
 
 
-def figures(rows):
-    """Everything between the marks."""
+def comparison():
+    """A table for each data set, for the page of experiments."""
+    rows = kept()
     days = sorted({row["date"] for row in rows})
     machines = sorted({row["machine"] for row in rows})
-    parts = [
-        f"Measured {' to '.join(dict.fromkeys([days[0], days[-1]]))} on {'; '.join(machines)}."
-    ]
+    when = " to ".join(dict.fromkeys([days[0], days[-1]]))
+    parts = [f"Measured {when} on {'; '.join(machines)}."]
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         here = [row for row in rows if row["dataset"] == dataset]
         title = dataset
         if n_rows := next((row["test_rows"] for row in here if row.get("test_rows")), None):
             title += f", {n_rows:,} test rows"
-        parts.append(f"## {title}\n\n{table(here)}")
+        parts.append(f"### {title}\n\n{table(here)}")
+        parts += [
+            f"As published: {other['title']} has P@5 {other['P@5']} and nDCG@5 {other['nDCG@5']} "
+            f"on this split ([{other['source']}]({other['url']}))."
+            for other in _others()
+            if other["dataset"] == dataset
+        ]
     return "\n\n".join(parts)
 
 
-def summary(rows):
-    """README's table: ours and the best of the trained peers by P@1, a line for each data set."""
+def front():
+    """README's table: a line for each method, P@1 and P@5 on each data set."""
+    rows = [row for row in kept() if "failed" not in row]
+    sets = [name for name in SETS if any(row["dataset"] == name for row in rows)]
+    found = {(row["peer"], row["dataset"]): row for row in rows}
+    best = {
+        (dataset, metric): max(round(row[metric], 1) for row in rows if row["dataset"] == dataset)
+        for dataset in sets
+        for metric in ("P@1", "P@5")
+    }
     lines = [
-        "| P@1 / 3 / 5, % | as published | learned ranking | best trained peer | training, CPU s |",
-        "|---|---|---|---|---|",
+        "| P@1 / P@5, % | " + " | ".join(sets) + " | training | answer |",
+        "|---" + "|---:" * (len(sets) + 2) + "|",
     ]
-    for dataset in dict.fromkeys(row["dataset"] for row in rows):
-        here = {row["peer"]: row for row in rows if row["dataset"] == dataset}
-        done = {name: row for name, row in here.items() if "failed" not in row}
-        peers = [row for name, row in done.items() if not name.startswith("swnn")]
-        ours = done.get("swnn_classifier"), done.get("swnn_ranker")
-        if not peers or None in ours:
-            continue
-        best = max(peers, key=lambda row: row["P@1"])
-        seconds = f"{ours[1]['train_s']:,.0f} against {best['train_s']:,.0f}"
-        cells = [_precision(ours[0]), f"**{_precision(ours[1])}**"]
-        cells += [f"{_precision(best)} ({best['title']})", seconds]
-        lines.append(f"| {dataset} | " + " | ".join(cells) + " |")
+    for peer in RANKING:
+        here = [found.get((peer, dataset)) for dataset in sets]
+        if any(here):
+            costs = _costs(found.get((peer, "eurlex57k")))
+            cells = [_pair(row, best) for row in here] + costs
+            lines.append(f"| {TITLES[peer]} | " + " | ".join(cells) + " |")
+    lines += list(_published(sets))
     return "\n".join(lines)
 
 
-def _precision(row):
-    return " / ".join(f"{row[f'P@{k}']:.1f}" for k in (1, 3, 5))
+def _costs(row):
+    return [f"{row['train_s']:,.0f} s", f"{row['ms_per_query']:.2f} ms"] if row else ["", ""]
 
 
-def filled(text, inner):
-    """A page with something else between its marks."""
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    return f"{before}{BEGIN}\n{inner}\n{END}{after}"
+def _pair(row, best):
+    if row is None:
+        return ""
+    texts = [(f"{row[metric]:.1f}", metric) for metric in ("P@1", "P@5")]
+    return " / ".join(
+        f"**{text}**" if float(text) == best[row["dataset"], metric] else text
+        for text, metric in texts
+    )
+
+
+def _others():
+    return json.loads(FILE.with_name("published.json").read_text())
+
+
+def _published(sets):
+    """Figures of others, as they published them."""
+    for row in _others():
+        cells = ["" if dataset != row["dataset"] else f"– / {row['P@5']}" for dataset in sets]
+        title = f"{row['title']} ([{row['source']}]({row['url']}))"
+        yield f"| {title} | " + " | ".join([*cells, "", ""]) + " |"

@@ -19,7 +19,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
 from adapters import RANKING
-from page import figures, filled, in_order, summary
+from page import SETS, comparison
 from problem import Problem
 from process import figures_of, peer_of, why_missing
 from report import machine
@@ -28,11 +28,8 @@ from results import FILE, Results
 from swnn_xp import metrics
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parents[1] / "docs" / "quality.md"
-README = HERE.parents[1] / "README.md"
-PLOTS = PAGE.parent / "plots" / "make_pictures.py"
-PICTURES = PAGE.parent / "pictures"
-SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en")
+RENDER = HERE.parent / "figures" / "render.py"
+DOCS = HERE.parents[1] / "docs"
 TEST_ROWS = {"finna-yso-en": 20_000}  # the first ones; the others are used in full
 
 
@@ -100,20 +97,19 @@ def main():
     parser.add_argument("--again", action="store_true", help="measure what was measured before")
     parser.add_argument("--json", type=Path, default=FILE, help="the file of figures")
     parser.add_argument(
-        "--write", action="store_true", help="write docs/quality.md, README's table and its picture"
+        "--write", action="store_true", help="write the tables of the pages, and README's picture"
     )
     parser.add_argument("--measured", action="store_true", help="measure nothing, use the file")
     arguments = parser.parse_args()
     results = Results(arguments.json)
     if not arguments.measured:
         measure(arguments, results)
-    rows = in_order(results.rows.values(), SETS, RANKING)
-    if rows:
-        print(figures(rows))
-        if arguments.write:
-            PAGE.write_text(filled(PAGE.read_text(), figures(rows)))
-            README.write_text(filled(README.read_text(), summary(rows)))
-            subprocess.run([sys.executable, PLOTS, PICTURES, "quality"], check=True)
+    if arguments.json == FILE:
+        print(comparison())
+    if arguments.write:
+        picture = [DOCS / "plots" / "make_pictures.py", DOCS / "pictures", "quality"]
+        subprocess.run([sys.executable, RENDER], check=True)
+        subprocess.run([sys.executable, *picture], check=True)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import sys
 from pathlib import Path
 
 from watch import Watched, run
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
+
+from recorded import record
+
 _LARGE, _LIVE = "Amazon-3M", "Amazon-670K"
+_ROWS: list[dict[str, str]] = []  # of docs/data/scale.json or training.json
 _MEMORY_BUDGET = 10**9  # the default of estimators
 
 
@@ -23,6 +29,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.ranker:
         _print_ranker(_train_ranker(arguments.scale, arguments.cache))
+        if arguments.scale == 1:
+            record("training", _ROWS, ("what",))
         return
     large, live = (_cached(name, arguments.scale, arguments.cache) for name in (_LARGE, _LIVE))
     run("warm_up.py")
@@ -32,6 +40,8 @@ def main() -> None:
     _print_reopened(run("reopen.py", large, model))
     shutil.rmtree(model)
     _print_live(run("live.py", live))
+    if arguments.scale == 1:
+        record("scale", _ROWS, ("what",))
 
 
 def _train_ranker(scale: float, cache: Path) -> Watched:
@@ -55,6 +65,11 @@ def _print_build(watched: Watched) -> None:
         f"\nSYNTHETIC twin of {_LARGE}: {f['rows']:,} rows, {f['nonzeros']:,} non-zeros, "
         f"{f['labels']:,} labels; S = 75, alpha = 2, beta = 1"
     )
+    size = f"{f['rows'] / 1e6:.1f} million rows, {f['nonzeros'] / 1e6:.0f} million non-zeros"
+    _note(f"index a twin of {_LARGE}: {size}", f"{f['build_cpu_seconds']:.1f} s CPU")
+    _note("peak memory of indexing and querying it", f"{f['query_peak']:.2f} GB")
+    _note("its model on disk", f"{f['model_gigabytes']:.2f} GB")
+    _note("one query, S = 75", f"{f['query_cpu_ms']:.1f} ms CPU")
     _line("index built, cached data mapped", f"{f['build_seconds']:.1f} s", "60 s")
     _line("  CPU time of it", f"{f['build_cpu_seconds']:.1f} s")
     _line("peak memory, build and query", f"{f['query_peak']:.2f} GB", "4 GB")
@@ -71,6 +86,7 @@ def _print_build(watched: Watched) -> None:
 def _print_reopened(watched: Watched) -> None:
     f = watched.figures
     print("\nThe same model, opened memory-mapped in a new process")
+    _note("open it", f"{f['open_ms']:.1f} ms")
     _line("opening", f"{f['open_ms']:.1f} ms, first {f['first_open_ms']:.1f} ms", "50 ms")
     _line("first answer", f"{f['first_answer_seconds']:.2f} s")
     _line("one query, one thread", _latency(f))
@@ -82,7 +98,9 @@ def _print_live(watched: Watched) -> None:
     f = watched.figures
     print(f"\nSYNTHETIC twin of {_LIVE}: {f['rows']:,} rows")
     _line(f"append {f['new']:,} rows", f"{f['append_seconds']:.3f} s CPU")
-    _line("build anew with them", f"{f['rebuild_seconds']:.2f} s CPU")
+    _line("build again with them", f"{f['rebuild_seconds']:.2f} s CPU")
+    what = f"append {f['new']:,} rows to a twin of {_LIVE}"
+    _note(what, f"{f['append_seconds']:.3f} s CPU", f"a rebuild: {f['rebuild_seconds']:.2f} s")
     _line("ratio", f"{f['rebuild_seconds'] / f['append_seconds']:.0f}")
 
 
@@ -92,6 +110,9 @@ def _print_ranker(watched: Watched) -> None:
         f"\nSYNTHETIC twin of {_LIVE}: {f['rows']:,} rows, {f['labels']:,} labels; a ranker with "
         f"{f['neighbours']} neighbours and {f['candidates']} candidates (recall {f['recall']:.2f})"
     )
+    what = f"train a ranker on a twin of {_LIVE}: {f['rows']:,} rows, {f['labels']:,} labels"
+    memory = f"peak memory {f['train_peak']:.2f} GB"
+    _note(what, f"{f['train_cpu_seconds']:.0f} s CPU", memory, "make bench-training")
     _line("trained on one thread", f"{f['train_cpu_seconds']:.0f} s CPU")
     _line("  wall time of it", f"{f['train_seconds']:.0f} s")
     _line("peak memory of training", f"{f['train_peak']:.2f} GB", "8 GB")
@@ -104,6 +125,10 @@ def _print_ranker(watched: Watched) -> None:
 def _latency(f: dict[str, float]) -> str:
     p50, p99 = f["query_p50_ms"], f["query_p99_ms"]
     return f"{f['query_cpu_ms']:.2f} ms CPU; wall p50 {p50:.2f}, p99 {p99:.2f}"
+
+
+def _note(what: str, figure: str, beside: str = "", command: str = "make bench-scale") -> None:
+    _ROWS.append({"what": what, "figure": figure, "beside": beside, "command": command})
 
 
 def _line(what: str, found: str, target: str = "") -> None:

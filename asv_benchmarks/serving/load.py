@@ -4,8 +4,8 @@
     python asv_benchmarks/serving/load.py ../shared/data/eurlex57k build/bench-serving 1 ranking
 
 Single-row requests over loopback with 1, 8 and 64 connections. The bare session and the service
-are measured in turns, and the best turn of each counts: on a shared machine the others only
-measure the neighbours. CPU time of the service a request is told too, which neighbours touch less.
+take turns, and the best turn of each counts: on a shared machine the others measure what else runs
+there. CPU time of the service per request is less affected by that.
 """
 
 import json
@@ -19,6 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from swnn_xp import SWNNClassifier, SWNNRanker, load, read_xmc
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
+
+from recorded import record
 
 CONNECTIONS = (1, 8, 64)
 ROWS = 1000
@@ -44,7 +48,7 @@ def main() -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             url = server.stdout.readline().split()[-1]
-            report(measure(clf, X, url, server.pid, work / "bodies.jsonl"), threads)
+            report(measure(clf, X, url, server.pid, work / "bodies.jsonl"), kind, threads)
         finally:
             server.terminate()
 
@@ -110,7 +114,7 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def report(found: dict, threads: int) -> None:
+def report(found: dict, kind: str, threads: int) -> None:
     best = {
         who: {
             "rate": max(turn["requests"] / turn["seconds"] for turn in turns),
@@ -127,9 +131,20 @@ def report(found: dict, threads: int) -> None:
             f"{name:<16}{figures['rate']:>10,.0f}{figures['p50']:>10.3f}{figures['p99']:>10.3f}"
             f"{figures['cpu']:>10.3f}  {'/'.join(map(str, figures['faults']))}"
         )
+    rows = [
+        {
+            "kind": kind,
+            "threads": threads,
+            "connections": 0 if who == "bare" else who,
+            "requests_per_s": round(figures["rate"]),
+            **{f"{name}_ms": round(float(figures[name]), 3) for name in ("p50", "p99", "cpu")},
+        }
+        for who, figures in best.items()
+    ]
+    record("serving", rows, ("kind", "threads", "connections"))
     print(
         f"HTTP adds {best[1]['p50'] - best['bare']['p50']:.3f} ms at p50 with 1 connection, "
-        f"and {best[1]['cpu'] - best['bare']['cpu']:.3f} ms of CPU time a request"
+        f"and {best[1]['cpu'] - best['bare']['cpu']:.3f} ms of CPU time per request"
     )
 
 

@@ -58,7 +58,7 @@ def _backends() -> Iterator[str]:
 
 def _more_pages(folder: Path) -> Iterator[str]:
     """Link the top-level pages that no other page links to, so that none is orphaned."""
-    listed = {"index", "start", "performance", "benchmarks", "peers", "limits"}
+    listed = {"index", "start", "performance", "benchmarks", "limits"}
     listed |= {"gpu", "cluster", "serving", "promises", "glossary"}
     found = sorted({page.stem for page in folder.glob("*.md")} - listed)
     if found:

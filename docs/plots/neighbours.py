@@ -25,41 +25,71 @@ class Column(NamedTuple):
     colour: str
 
 
-QUERY = Column(0, 1.9, "query", INK)
-ROWS = Column(3.1, 5.3, "nearest rows, Sim", BLUE)
-LABELS = Column(6.9, 9.6, "labels, sum of votes", ORANGE)
+class Layout(NamedTuple):
+    """The columns of a picture and its size in inches; a narrow one has no column for the query."""
+
+    name: str
+    size: tuple[float, float]
+    query: Column | None
+    rows: Column
+    labels: Column
+
+
+LAYOUTS = (
+    Layout(
+        "neighbours",
+        (10, 4.6),
+        Column(0, 1.9, "query", INK),
+        Column(3.1, 5.3, "nearest rows, Sim", BLUE),
+        Column(6.9, 9.6, "labels, sum of votes", ORANGE),
+    ),
+    Layout(
+        "neighbours-narrow",
+        (5.6, 4.8),
+        None,
+        Column(0, 2.05, f"nearest to {PACKAGE}", BLUE),
+        Column(2.95, 5.6, "labels, sum of votes", ORANGE),
+    ),
+)
 
 
 def main(folder: Path) -> None:
     data = datasets.load("debtags")
     clf = SWNNClassifier(n_neighbors=S).fit(data.X_train, data.Y_train)
     row = data.row_names_test.index(PACKAGE)
+    for layout in LAYOUTS:
+        _draw(folder, layout, data, clf, row)
+
+
+def _draw(folder: Path, layout: Layout, data: Any, clf: SWNNClassifier, row: int) -> None:
+    _, size, query, rows, columns = layout
     x = data.X_test[[row]]
     ids, sims = (found[0] for found in clf.kneighbors(x))
     labels, scores = (best[0] for best in clf.predict_topk(x, k=K))
     right = set(data.Y_test[[row]].indices.tolist())
-    figure, axes = plt.subplots(figsize=(10, 4.6))
+    figure, axes = plt.subplots(figsize=size)
     axes.axis("off")
     rows_at, labels_at = _spread(S), _spread(K)
     for i, (neighbour, sim) in enumerate(zip(ids, sims, strict=True)):
-        _line(axes, QUERY.right, 0, ROWS.left, rows_at[i], sim / sims[0], BLUE)
+        share = sim / sims[0]
+        if query:
+            _line(axes, query.right, 0, rows.left, rows_at[i], share, BLUE)
         has = set(data.Y_train[[neighbour]].indices.tolist())
         for j, label in enumerate(labels):
             if int(label) in has:
-                share = sim / sims[0]
-                _line(axes, ROWS.right, rows_at[i], LABELS.left, labels_at[j], share, ORANGE)
-        name = data.row_names_train[neighbour]
-        _node(axes, ROWS, rows_at[i], name, f"{sim:.3f}", BLUE)
-    _node(axes, QUERY, 0, PACKAGE, f"{x.nnz} words", INK)
+                _line(axes, rows.right, rows_at[i], columns.left, labels_at[j], share, ORANGE)
+        _node(axes, rows, rows_at[i], data.row_names_train[neighbour], f"{sim:.3f}", BLUE)
+    if query:
+        _node(axes, query, 0, PACKAGE, f"{x.nnz} words", INK)
     for j, (label, score) in enumerate(zip(labels, scores, strict=True)):
         colour = GREEN if int(label) in right else GREY
-        _node(axes, LABELS, labels_at[j], data.label_names[label], f"{score:.3f}", colour)
-    for column in (QUERY, ROWS, LABELS):
+        _node(axes, columns, labels_at[j], data.label_names[label], f"{score:.3f}", colour)
+    for column in filter(None, (query, rows, columns)):
         axes.text(column.left, 1.3, column.title, color=column.colour, weight="bold", size=10.5)
-    axes.text(LABELS.left, -1.33, "green: Debian gives it this tag too", size=9, color=GREEN)
-    axes.set_xlim(-0.05, LABELS.right + 0.05)
+    axes.text(columns.left, -1.33, "green: Debian's tag too", size=9, color=GREEN)
+    axes.set_xlim(-0.05, columns.right + 0.05)
     axes.set_ylim(-1.4, 1.45)
-    save(figure, folder, "neighbours")
+    save(figure, folder, layout.name)
 
 
 def _spread(count: int) -> Any:

@@ -1,0 +1,37 @@
+"""The data sets of the experiments in numbers: `make bench-sets WRITE=1`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from recorded import record
+
+from swnn_xp import datasets
+
+ROOT = Path(__file__).resolve().parents[3] / "shared" / "data"
+SETS = ("debtags", "bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en")
+
+
+def figures(name):
+    data = datasets.load(name, root=ROOT)
+    n_rows = data.X_train.shape[0]
+    return {
+        "dataset": name,
+        "train": n_rows,
+        "test": data.X_test.shape[0],
+        "features": data.X_train.shape[1],
+        "labels": data.Y_train.shape[1],
+        "features_per_row": round(data.X_train.nnz / n_rows, 1),
+        "labels_per_row": round(data.Y_train.nnz / n_rows, 1),
+        "rows_per_label": round(data.Y_train.nnz / data.Y_train.shape[1], 1),
+    }
+
+
+def main():
+    rows = [figures(name) for name in SETS]
+    print(*rows, sep="\n")
+    record("sets", rows, ("dataset",))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,252 @@
+"""The tables of the pages, each made from the files of docs/data."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+for folder in ("peers", "quality", "figures"):
+    sys.path.insert(0, str(HERE.parent / folder))
+
+from page import comparison, front  # noqa: E402
+from recorded import read  # noqa: E402
+
+NAMES = {"eurlex57k": "EURLEX57K"}
+SETTINGS = ((25, 1), (25, 0), (75, 1), (75, 0))
+
+
+def markdown(names, rows, numbers=0):
+    """A Markdown table; the last ``numbers`` columns are aligned to the right."""
+    marks = ["---"] * (len(names) - numbers) + ["---:"] * numbers
+    lines = ["| " + " | ".join(names) + " |", "|" + "|".join(marks) + "|"]
+    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def measured(rows):
+    """When and where the rows were measured, as a sentence."""
+    days = sorted({row["date"] for row in rows})
+    machines = sorted({row["machine"] for row in rows})
+    return f"Measured {' to '.join(dict.fromkeys([days[0], days[-1]]))} on {'; '.join(machines)}."
+
+
+def precision(row):
+    return " / ".join(f"{row[f'P@{k}']:.2f}" for k in (1, 3, 5))
+
+
+def _name(dataset):
+    if dataset.startswith("twin:"):
+        return f"twin of {dataset.split(':')[1]}"
+    return NAMES.get(dataset, dataset)
+
+
+def latency():
+    """One query beside the paper's loop, a line for each data set."""
+    rows = read("latency")
+    lines = []
+    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+        here = {(row["S"], row["beta"]): row for row in rows if row["dataset"] == dataset}
+        one = here[25, 1]
+        lines.append(
+            [
+                _name(dataset),
+                f"{one['rows']:,}",
+                f"{one['postings']:,.0f}",
+                f"{one['ms']:.3f}" if "ms" in one else "",
+                *(f"{here[setting]['ratio']:.1f}" for setting in SETTINGS),
+                f"{max(row['p99_over_mean'] for row in here.values()):.1f}",
+                f"{one['bytes_per_nonzero']:.1f}",
+            ]
+        )
+    names = ["data set", "rows", "postings per query", "ms"]
+    names += [f"S={S}, β={beta}" for S, beta in SETTINGS] + ["p99 / mean", "bytes per non-zero"]
+    return markdown(names, lines, len(names) - 1) + "\n\n" + measured(rows)
+
+
+def tradeoffs():
+    """What precision buys in time on EURLEX57K: budgets, and rankers that keep fewer rows."""
+    lines = [
+        [
+            "published" + (f", budget of {row['budget']} rows" if row["budget"] else ", exact"),
+            precision(row),
+            f"{row['answer_us']:.0f}" if "answer_us" in row else "",
+            f"{row['ratio']:.1f}",
+        ]
+        for row in read("budgets")
+    ]
+    for row in read("ranked_latency"):
+        kept = "all rows" if row["keep"] == 1 else f"{row['keep']:.0%} of the rows"
+        few = f", S = {row['S']}, K = {row['K']}" if row["K"] < 50 else ""
+        lines.append(
+            [
+                f"ranking, {kept}{few}",
+                precision(row),
+                f"{row['answer_us']:.0f}",
+                f"{row['ratio']:.1f}",
+            ]
+        )
+    names = ["EURLEX57K", "P@1 / P@3 / P@5", "answer, µs", "times the loop's speed"]
+    shown = read("budgets") + read("ranked_latency")
+    return markdown(names, lines, 3) + "\n\n" + measured(shown)
+
+
+def costs():
+    """Everything else that takes time or memory."""
+    rows = [
+        row for name in ("reading", "text", "store", "scale", "training") for row in read(name)
+    ] + list(_requests())
+    lines = [
+        [row["what"], row["figure"], row["beside"], f"`{row['command']}`", row["date"]]
+        for row in rows
+    ]
+    machines = "; ".join(sorted({row["machine"] for row in rows}))
+    names = ["what", "figure", "beside it", "command", "date"]
+    return markdown(names, lines) + f"\n\nMeasured on {machines}."
+
+
+def _requests():
+    """One HTTP request over one connection, for each kind of model and number of threads."""
+    rows = {(row["kind"], row["threads"], row["connections"]): row for row in read("serving")}
+    for (kind, threads, connections), row in rows.items():
+        if connections != 1:
+            continue
+        alone = rows[kind, threads, 0]
+        options = f" THREADS={threads}" * (threads > 1) + f" LEARN={kind}" * (kind == "ranking")
+        yield row | {
+            "what": f"an HTTP request, {kind}, {threads} thread{'s' * (threads > 1)}",
+            "figure": f"{row['p50_ms']:.2f} ms at p50, {row['p99_ms']:.1f} ms at p99",
+            "beside": f"the session alone: {alone['p50_ms']:.2f} ms",
+            "command": f"make bench-serving{options}",
+        }
+
+
+def search():
+    """Exact neighbours beside other libraries: time of one query on each data set."""
+    rows = read("peers")
+    sets = list(dict.fromkeys(row["dataset"] for row in rows))
+    peers = dict.fromkeys(row["peer"] for row in rows)
+    found = {(row["peer"], row["dataset"]): row for row in rows}
+    lines = []
+    for peer in peers:
+        here = [found.get((peer, dataset)) for dataset in sets]
+        known = next(row for row in here if row)
+        cells = []
+        for row, dataset in zip(here, sets, strict=True):
+            if not row or "failed" in row:
+                cells.append("")
+                continue
+            ratio = row["ms_per_query"] / found["swnn_session", dataset]["ms_per_query"]
+            cells.append(f"{row['ms_per_query']:.3f} ({ratio:.1f})")
+        recalls = [row["recall"] for row in here if row and "failed" not in row]
+        title = f"{known['title']} {known.get('version', '')}".strip()
+        lines.append([title, *cells, f"{min(recalls):.3f}" if recalls else ""])
+    names = ["", *map(_name, sets), "lowest recall"]
+    return markdown(names, lines, len(names) - 1) + "\n\n" + measured(rows)
+
+
+def sets():
+    """The data sets in numbers."""
+    keys = ("train", "test", "features", "labels", "features_per_row", "labels_per_row")
+    lines = [
+        [_name(row["dataset"]), *(f"{row[key]:,}" for key in keys), f"{row['rows_per_label']:,}"]
+        for row in read("sets")
+    ]
+    names = ["data set", "training rows", "test rows", "features", "labels", "features per row"]
+    names += ["labels per row", "rows per label"]
+    return markdown(names, lines, len(names) - 1)
+
+
+def compression():
+    """Precision against the part of the rows that is kept."""
+    rows = read("compression")
+    lines = []
+    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+        here = [row for row in rows if row["dataset"] == dataset]
+        for keep in dict.fromkeys(row["keep"] for row in here):
+            both = {row["method"]: precision(row) for row in here if row["keep"] == keep}
+            cells = [both.get(method, "") for method in ("ranking", "published")]
+            lines.append([_name(dataset), f"{keep:.0%}", *cells])
+    names = ["data set", "rows kept", "ranking, P@1 / P@3 / P@5", "published, P@1 / P@3 / P@5"]
+    return markdown(names, lines, 3) + "\n\n" + measured(rows)
+
+
+def ablations():
+    """Each part of the ranker left out or changed."""
+    rows = read("ablations")
+    if not rows:
+        return "`make bench-ablations` writes this table."
+    metrics = ("P@1", "P@3", "P@5", "PSP@5")
+    lines, last = [], None
+    for row in rows:
+        name = _name(row["dataset"])
+        lines.append(
+            [name if name != last else "", row["variant"], *(f"{row[m]:.2f}" for m in metrics)]
+        )
+        last = name
+    text = markdown(["data set", "variant", *metrics], lines, len(metrics))
+    return text + ("\n\n" + measured(rows) if all("date" in row for row in rows) else "")
+
+
+def cluster():
+    """What a shard costs, and what a billion rows would."""
+    rows = read("cluster")
+    sets = list(dict.fromkeys(row["dataset"] for row in rows))
+    found = {(row["what"], row["dataset"]): row["value"] for row in rows}
+    lines = [
+        [what, *(f"{found[what, dataset]:,.4g}" for dataset in sets)]
+        for what in dict.fromkeys(row["what"] for row in rows)
+    ]
+    lines += [
+        [f"**a billion rows:** {what}", *cells]
+        for what, cells in _billion(found, sets, shards=(64, 16))
+    ]
+    names = ["", *(_name(dataset) for dataset in sets)]
+    return markdown(names, lines, len(sets)) + "\n\n" + measured(rows)
+
+
+def _billion(found, sets, shards, total=1e9, block=1024, cores=8):
+    """The measured figures times a billion rows: memory, time and network."""
+
+    def of(what):
+        return [found[what, dataset] for dataset in sets]
+
+    memory = [bytes_ * total / 1e9 for bytes_ in of("index with labels, bytes per row")]
+    search = [ns * total / n / 1e6 for ns, n in zip(of(_SEARCH), shards, strict=True)]
+    sent = [
+        (n * (query + 2 * listed) + labels) / 1e3
+        for n, query, listed, labels in zip(
+            shards,
+            of("query, bytes"),
+            of("top-S list, bytes per query"),
+            of("labels of winners, bytes per query"),
+            strict=True,
+        )
+    ]
+    yield "shards", [str(n) for n in shards]
+    yield "memory of all shards, GB", [f"{value:,.0f}" for value in memory]
+    yield (
+        "search of one query in a shard, one core, ms",
+        [f"{value:.0f}" for value in search],
+    )
+    yield "network per query, kB", [f"{value:.0f}" for value in sent]
+    yield (
+        f"a block of {block:,} queries, {cores} cores per shard, queries per second",
+        [f"{1e3 * cores / value:.0f}" for value in search],
+    )
+
+
+_SEARCH = "search, ns per query and training row"
+
+TABLES = {
+    "front": front,
+    "comparison": comparison,
+    "sets": sets,
+    "search": search,
+    "latency": latency,
+    "tradeoffs": tradeoffs,
+    "costs": costs,
+    "compression": compression,
+    "ablations": ablations,
+    "cluster": cluster,
+}
