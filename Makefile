@@ -223,6 +223,9 @@ docs: ## the site into docs/_build/html, then a check of every page
 	@.venv-docs/bin/python -m sphinx -W --keep-going -q docs docs/_build/html
 	@.venv-docs/bin/python -m pytest -q tests/docs/test_site.py
 
+report: docs ## the technical report as PDF, docs/_build/report.pdf (needs Chromium)
+	@.venv-docs/bin/python scripts/make_report.py
+
 check: test lint types smoke test-extras ## everything that .ci/run runs
 
 clean: ## remove environments and build products

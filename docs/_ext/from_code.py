@@ -36,14 +36,71 @@ def _write(path: Path, text: str) -> None:
 
 
 def _commands() -> Iterator[str]:
+    """Each command as a section: usage, description, options as lists, examples."""
     from swnn_xp.cli.main import make_parser
 
     os.environ["COLUMNS"] = WIDTH
     parser = make_parser()
-    yield from ("## swnn", "", "```text", parser.format_help().rstrip(), "```", "")
     choices = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    summaries = {action.dest: action.help for action in choices._choices_actions}
+    yield from ("| command | what it does |", "|---|---|")
+    for name in choices.choices:
+        if summaries.get(name):
+            yield f"| [`swnn {name}`](#swnn-{name}) | {summaries[name]} |"
+    yield ""
     for name, command in choices.choices.items():
-        yield from (f"## swnn {name}", "", "```text", command.format_help().rstrip(), "```", "")
+        if summaries.get(name):
+            yield from _command(f"swnn {name}", command)
+
+
+def _command(title: str, command: argparse.ArgumentParser) -> Iterator[str]:
+    yield from (f"## {title}", "")
+    yield from _prose(command.description or "")
+    yield from ("```text", _usage(command), "```", "")
+    for group in command._action_groups:
+        actions = [a for a in group._group_actions if a.help != argparse.SUPPRESS]
+        actions = [a for a in actions if a.option_strings != ["-h", "--help"]]
+        if actions:
+            heading = {"positional arguments": "Arguments"}.get(group.title or "", group.title)
+            yield from (f"**{str(heading).capitalize()}**", "")
+            for action in actions:
+                yield from (f"{_names(action)}", f": {_help(action, command)}", "")
+    yield from _prose(command.epilog or "")
+
+
+def _usage(command: argparse.ArgumentParser) -> str:
+    return re.sub(r"^ {7}", "", command.format_usage().removeprefix("usage: "), flags=re.M).rstrip()
+
+
+def _names(action: argparse.Action) -> str:
+    """An option as it is written, with its argument."""
+    value = "" if action.nargs == 0 else action.metavar or action.dest.upper()
+    value = " ".join(value) if isinstance(value, tuple) else value
+    if action.choices and action.option_strings:
+        value = "{" + ",".join(map(str, action.choices)) + "}"
+    if not action.option_strings:
+        return f"`{action.metavar or action.dest}`"
+    return ", ".join(f"`{name} {value}`".replace(" `", "`") for name in action.option_strings)
+
+
+def _help(action: argparse.Action, command: argparse.ArgumentParser) -> str:
+    formatter = command._get_formatter()
+    return re.sub(r"([<>*_$])", r"\\\1", formatter._expand_help(action)) if action.help else "-"
+
+
+def _prose(text: str) -> Iterator[str]:
+    """Paragraphs; a block of indented or aligned lines stays as it is."""
+    for block in text.strip().split("\n\n"):
+        lines = block.splitlines()
+        if not block:
+            continue
+        if lines[0].lstrip().startswith("{") or any(line.startswith("  ") for line in lines):
+            kept = lines[1:] if lines[0].endswith(":") else lines
+            if kept is not lines:
+                yield from (lines[0][0].upper() + lines[0][1:], "")
+            yield from ("```text", *(line.removeprefix("  ") for line in kept), "```", "")
+        else:
+            yield from (re.sub(r"([<>*_$\\])", r"\\\1", " ".join(lines)), "")
 
 
 def _backends() -> Iterator[str]:
