@@ -68,7 +68,7 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose what computes; the answer does not depend on them."""
     names = ["auto", *BACKENDS]
     parser.add_argument(
-        "--backend", choices=names, default="auto", help="what computes (default: auto)"
+        "--backend", choices=names, default="auto", help="what runs search and vote (default: auto)"
     )
     add_jobs(parser, "threads")
 

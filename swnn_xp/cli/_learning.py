@@ -54,7 +54,7 @@ def add_learning(parser: argparse.ArgumentParser) -> None:
         metavar="W",
         help="weight of a label's rarity in its score: 0.25 brings rare labels forward (0)",
     )
-    group.add_argument("--seed", type=int, help="of learning (0)")
+    group.add_argument("--seed", type=int, help="seed of training (0)")
 
 
 def learning_of(args: argparse.Namespace) -> tuple[str | None, dict[str, Any]]:

@@ -19,7 +19,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         commands,
         "compress",
         "keep a part of a model's rows",
-        "Keep a part of a model's rows: faster answers, a smaller model. A ranked "
+        "Keeps a part of a model's rows: faster answers, a smaller model. A ranked "
         "model is trained again on all rows and loses little.",
         "swnn fit train.txt -o model --learn ranking\n"
         "swnn compress model -o small --keep 0.1\n"

@@ -15,11 +15,11 @@ from types import FrameType
 from swnn_xp import __version__
 
 _DESCRIPTION = """\
-Labels for sparse rows by Sparse Weighted Nearest Neighbours.
+Extreme multi-label classification by Sparse Weighted Nearest Neighbours.
 
-A model is the training rows, indexed: there is nothing to train. A new row gets the labels of the
-most similar training rows, and every answer can be explained by them. If you want more precision,
-`swnn fit --learn` learns from the labels as well."""
+A new row takes its labels from the most similar training rows, and every answer names them. By
+default a model is an index of the training rows. `swnn fit --learn ranking` also trains a ranker,
+which answers more precisely."""
 
 _EPILOG = """\
 first steps:
@@ -27,7 +27,7 @@ first steps:
   swnn summarize train.txt                 what is in a data file
   swnn tune train.txt -o best.toml         choose the parameters
   swnn fit train.txt -o model              index a data file
-  swnn fit train.txt -o model --learn ranking   learn to rank labels, too
+  swnn fit train.txt -o model --learn ranking   train a ranker as well
   swnn evaluate model test.txt             how good and how fast it is
   swnn predict model new.txt -o labels.tsv
   swnn explain model new.txt --row 0       why these labels"""

@@ -24,7 +24,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser = new_parser(
         commands,
         "summarize",
-        "describe a data file in the paper's tables",
+        "describe a data file: sizes and distributions",
         "Prints how many rows, features and labels a file has and how they are distributed; with "
         "--html, writes a page with plots as well.",
         "swnn summarize train.txt --html train.html",

@@ -79,7 +79,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         action="store_true",
         help="ask rows of TRAIN itself, each without its own vote; --holdout says how many",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the random split (0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random split (0)")
     parser.add_argument(
         "--propensity", type=float, nargs=2, default=(0.55, 1.5), metavar=("A", "B"),
         help="constants of the propensity model (0.55 1.5)",

@@ -39,7 +39,7 @@ def add_twin_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scale", type=float, default=1.0, help="rows of a twin relative to the original (1)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of a twin's random numbers (0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random content (0)")
 
 
 def run(args: argparse.Namespace) -> None:
