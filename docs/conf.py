@@ -44,6 +44,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "swnn_xp"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["tables.js"]
 html_copy_source = False
 html_show_sourcelink = False
 html_sidebars = {
@@ -53,7 +54,7 @@ html_theme_options = {
     "logo": {"text": "swnn_xp"},
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 5,
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",

@@ -1,0 +1,13 @@
+// A table that is wider than the page fades out at the side where it goes on.
+function mark(table) {
+  const more = table.scrollWidth - table.clientWidth;
+  table.classList.toggle("scrolls", more > 1);
+  table.classList.toggle("more-right", table.scrollLeft < more - 1);
+}
+window.addEventListener("load", () => {
+  const tables = document.querySelectorAll(".bd-article table.table");
+  for (const table of tables) table.addEventListener("scroll", () => mark(table), { passive: true });
+  const markAll = () => tables.forEach(mark);
+  window.addEventListener("resize", markAll);
+  markAll();
+});
