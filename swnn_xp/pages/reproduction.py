@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from swnn_xp.pages import shell
-from swnn_xp.reproduce.report import HEAD, Reproduction
+from swnn_xp.reproduce.report import Reproduction
 
 
 def reproduction_page(results: Sequence[Reproduction], machine: str) -> str:
@@ -30,7 +30,8 @@ def reproduction_page(results: Sequence[Reproduction], machine: str) -> str:
 def _section(result: Reproduction) -> str:
     tag = ' <span class="tag">SYNTHETIC twin</span>' if result.is_synthetic else ""
     notes = "".join(f'<p class="soft">{escape(note)}</p>' for note in result.notes)
+    head, *lines = result.table()
     return (
         f'<section class="card"><h2>{escape(result.name)}{tag}</h2>{notes}'
-        f"{shell.table(HEAD, result.lines)}</section>"
+        f"{shell.table(head, lines)}</section>"
     )

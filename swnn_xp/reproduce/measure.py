@@ -36,7 +36,7 @@ from swnn_xp.summary import summarize
 
 _KS = (1, 3, 5)
 _BLOCK = 1024
-_NONE = "–"
+_NONE = ""  # the paper does not report it
 _DEFAULT = (25, 1.0, 1.0)
 
 
@@ -186,7 +186,7 @@ def _precisions(
         lines.append(Line(f"P@{k} in %", f"{paper.precision[i]:.2f}" if paper else _NONE, here))
     for i, k in enumerate(_KS):
         here = f"{100 * metrics.max_precision_at_k(Y, k):.2f}{note}"
-        best = f"{paper.max_precision[i]:.2f}" if paper and k > 1 else _NONE
+        best = f"{paper.max_precision[i]:.2f}" if paper else _NONE
         lines.append(Line(f"attainable P@{k} in %", best, here))
     return lines
 
@@ -212,7 +212,7 @@ def _costs(model: _Model, paper: PaperResult | None, read_seconds: float | None)
         published = (
             f"{paper.milliseconds:g} ms (its program's README: {paper.readme_milliseconds:g})"
         )
-    peak = _NONE
+    peak = "not measured here"
     if model.memory_bytes is not None:
         peak = f"{model.memory_bytes / 1e9:.2f} GB with the data"
     return [

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-HEAD = ("", "paper", "here")
-
 
 class Line(NamedTuple):
     """One figure: what it is, in the paper, here."""
@@ -25,10 +23,16 @@ class Reproduction(NamedTuple):
     """Sentences for the reader: the origin of the data, differences from the published figures."""
     lines: tuple[Line, ...]
 
+    def table(self) -> list[Sequence[str]]:
+        """Head and lines; without the paper's column if the paper does not have the set."""
+        if any(line.paper for line in self.lines):
+            return [("", "paper", "here"), *self.lines]
+        return [("", "here"), *((line.what, line.here) for line in self.lines)]
+
     @property
     def title(self) -> str:
         """Headline, which marks synthetic data."""
-        return f"{self.name} — SYNTHETIC twin" if self.is_synthetic else self.name
+        return f"{self.name} (SYNTHETIC twin)" if self.is_synthetic else self.name
 
 
 def to_markdown(results: Sequence[Reproduction], machine: str) -> str:
@@ -54,7 +58,6 @@ def to_markdown(results: Sequence[Reproduction], machine: str) -> str:
         parts += [f"## {result.title}", ""]
         if result.notes:
             parts += [*(f"- {note}" for note in result.notes), ""]
-        parts += ["| | paper | here |", "|---|---|---|"]
-        parts += [f"| {line.what} | {line.paper} | {line.here} |" for line in result.lines]
-        parts.append("")
+        head, *lines = ("| " + " | ".join(row) + " |" for row in result.table())
+        parts += [head.replace("|  |", "| |"), "|---" * (head.count("|") - 1) + "|", *lines, ""]
     return "\n".join(parts)
