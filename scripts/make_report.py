@@ -19,7 +19,7 @@ CHAPTERS = ("index", "paper", "exactness", "learned", "experiments")
 STYLE = """
 @page { size: A4; margin: 22mm 20mm; }
 td p, th p, li p { margin: 0.1em 0; }
-body { counter-reset: chapter; font: 10pt/1.42 "DejaVu Serif", Georgia, serif; color: #111; max-width: none; }
+body { counter-reset: chapter; font: 10pt/1.42 "DejaVu Serif", Georgia, serif; color: #111; }
 h1, h2, h3, h4 { font-family: "DejaVu Sans", Helvetica, sans-serif; line-height: 1.2; }
 h1 { font-size: 15pt; margin: 1.6em 0 0.6em; } h2 { font-size: 12pt; } h3 { font-size: 10.5pt; }
 h1, h2, h3, figcaption { break-after: avoid; } figure, pre, tr { break-inside: avoid; }
