@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import importlib
 import json
 import re
 import shutil
@@ -84,6 +85,19 @@ def test_every_picture_has_a_description(site):
     for path in site:
         for tag in re.findall(r"<img[^>]*>", path.read_text(encoding="utf-8")):
             assert re.search(r'alt="[^"]+"', tag), f"{path.relative_to(SITE)}: {tag}"
+
+
+def test_the_report_has_all_chapters_and_no_link_that_leads_nowhere(monkeypatch):
+    monkeypatch.syspath_prepend(str(SITE.parents[2] / "scripts"))
+    report = importlib.import_module("make_report")
+    title, body = report.report()
+    assert "exact" in title
+    assert body.count('class="chapter"') == len(report.CHAPTERS) - 1
+    assert body.index("Abstract") < body.index("Ablations") < body.rindex("References")
+    ids = set(re.findall(r'id="([^"]+)"', body))
+    links = re.findall(r'href="#([^"]+)"', body)
+    assert links
+    assert set(links) <= ids
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
