@@ -72,8 +72,8 @@ def comparison():
             title += f", {n_rows:,} test rows"
         parts.append(f"### {title}\n\n{table(here)}")
         parts += [
-            f"As published: {other['title']} has P@5 {other['P@5']} and nDCG@5 {other['nDCG@5']} "
-            f"on this split ([{other['source']}]({other['url']}))."
+            f"As published: {other['title']} has P@5 {other['P@5']}, nDCG@5 {other['nDCG@5']} and "
+            f"RP@5 {other['RP@5']} on this split ([{other['source']}]({other['url']}))."
             for other in _others()
             if other["dataset"] == dataset
         ]
