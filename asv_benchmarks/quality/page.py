@@ -55,7 +55,7 @@ def _cells(row, best):
         for text, name in zip(quality, QUALITY, strict=True)
     ]
     costs = [f"{row[key]:,.{digits}f}" for key, _, digits in COSTS]
-    return [f"{_title(row)} {row['version']}", *marked, *costs]
+    return [_title(row), *marked, *costs]
 
 
 def comparison():
@@ -64,7 +64,7 @@ def comparison():
     days = sorted({row["date"] for row in rows})
     machines = sorted({row["machine"] for row in rows})
     when = " to ".join(dict.fromkeys([days[0], days[-1]]))
-    parts = [f"Measured {when} on {'; '.join(machines)}."]
+    parts = [f"Measured {when} on {'; '.join(machines)}. Versions: {_versions(rows)}."]
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         here = [row for row in rows if row["dataset"] == dataset]
         title = dataset
@@ -78,6 +78,12 @@ def comparison():
             if other["dataset"] == dataset
         ]
     return "\n\n".join(parts)
+
+
+def _versions(rows):
+    """Each library once, with the version that was measured."""
+    found = {_title(row).split(",")[0]: row["version"] for row in rows if "failed" not in row}
+    return ", ".join(f"{name} {version}" for name, version in found.items())
 
 
 def front():
