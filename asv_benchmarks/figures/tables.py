@@ -158,34 +158,46 @@ def sets():
 
 
 def compression():
-    """Precision against the part of the rows that is kept."""
+    """Precision and time of a query against the part of the rows that is kept."""
     rows = read("compression")
+    found = {(row["dataset"], row["method"], row["keep"]): row for row in rows}
     lines = []
-    for dataset in dict.fromkeys(row["dataset"] for row in rows):
-        here = [row for row in rows if row["dataset"] == dataset]
-        for keep in dict.fromkeys(row["keep"] for row in here):
-            both = {row["method"]: precision(row) for row in here if row["keep"] == keep}
-            cells = [both.get(method, "") for method in ("ranking", "published")]
-            lines.append([_name(dataset), f"{keep:.0%}", *cells])
-    names = ["data set", "rows kept", "ranking, P@1 / P@3 / P@5", "published, P@1 / P@3 / P@5"]
-    return markdown(names, lines, 3) + "\n\n" + measured(rows)
+    for dataset, keep in dict.fromkeys((row["dataset"], row["keep"]) for row in rows):
+        cells = []
+        for method in ("ranked", "as published"):
+            row = found.get((dataset, method, keep))
+            cells += [precision(row), f"{row['ms']:.3f}"] if row else ["", ""]
+        lines.append([_name(dataset), f"{keep:.0%}", *cells])
+    names = ["data set", "rows kept", "ranking, P@1 / P@3 / P@5", "ms"]
+    names += ["published, P@1 / P@3 / P@5", "ms"]
+    return markdown(names, lines, 5) + "\n\n" + measured(rows)
 
 
 def ablations():
-    """Each part of the ranker left out or changed."""
-    rows = read("ablations")
+    """The ranker as it is, then the difference that each change makes."""
+    rows = {(row["change"], row["dataset"]): row for row in read("ablations")}
     if not rows:
-        return "`make bench-ablations` writes this table."
-    metrics = ("P@1", "P@3", "P@5", "PSP@5")
-    lines, last = [], None
-    for row in rows:
-        name = _name(row["dataset"])
-        lines.append(
-            [name if name != last else "", row["variant"], *(f"{row[m]:.2f}" for m in metrics)]
-        )
-        last = name
-    text = markdown(["data set", "variant", *metrics], lines, len(metrics))
-    return text + ("\n\n" + measured(rows) if all("date" in row for row in rows) else "")
+        return "`make bench-ablations WRITE=1` writes this table."
+    sets = list(dict.fromkeys(dataset for _, dataset in rows))
+    lines = []
+    for change in dict.fromkeys(change for change, _ in rows):
+        cells = []
+        for dataset in sets:
+            row, base = rows.get((change, dataset)), rows.get(("none", dataset))
+            cells += _difference(row, None if change == "none" else base) if row else ["", ""]
+        lines.append(["**as it is**" if change == "none" else change, *cells])
+    names = ["change"]
+    for dataset in sets:
+        names += [f"{_name(dataset)}, P@1 / P@3 / P@5", "PSP@5"]
+    return markdown(names, lines, len(names) - 1)
+
+
+def _difference(row, base):
+    """Precision and PSP@5 of a row, or how they differ from another one's."""
+    sign = "+" if base else ""
+    values = [row[name] - (base[name] if base else 0) for name in ("P@1", "P@3", "P@5", "PSP@5")]
+    texts = [f"{value:{sign}.2f}" for value in values]
+    return [" / ".join(texts[:3]), texts[3]]
 
 
 def cluster():
