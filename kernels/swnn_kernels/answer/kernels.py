@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from swnn_kernels._numba import IS_FULL, inline, kernel, struct_view
-from swnn_kernels.dtypes import Float64, Int64, Uint8
+from swnn_kernels.dtypes import Float64, Int64, Uint8, frozen
 from swnn_kernels.fixed_point import quantise_row
 from swnn_kernels.heap import sort_best_first
 from swnn_kernels.index.views import Postings, PrunedIndex
@@ -28,6 +28,26 @@ if IS_FULL:  # without vectors there is no pruned search
 BAD_IDS = -1
 BAD_VALUES = -2
 UNCHECKED = 1
+"""What may be wrong with a raw query, and what has to be done before it is answered."""
+
+
+class RawQuery(NamedTuple):
+    """Where a session puts a query as it came, with what belongs to every query.
+
+    A session copies queries here: arrays of callers would come in many types, each compiled apart.
+    """
+
+    indices: Int64
+    values: Float64
+    weights: Float64  # of the features, or empty
+    is_checked: Uint8  # whether a feature's postings list is sound, or empty if all are
+    indptr: Int64  # (2,): pointers of the query once it is loaded
+    n_features: int
+
+
+_NOTHING = np.zeros(0, np.int64), np.zeros(0), frozen(np.zeros(0)), frozen(np.zeros(0, np.uint8))
+NO_RAW_QUERY = RawQuery(*_NOTHING, np.zeros(2, np.int64), 0)
+"""For calls that answer canonical queries."""
 
 
 class ExhaustiveCall(NamedTuple):
@@ -38,6 +58,7 @@ class ExhaustiveCall(NamedTuple):
     labels: Labels
     task: Task
     queries: Rows
+    raw: RawQuery
     ids: Int64  # answers of all queries, one after the other
     values: Float64
 
@@ -51,6 +72,7 @@ class PrunedCall(NamedTuple):
     labels: Labels
     task: Task
     queries: Rows
+    raw: RawQuery
     ids: Int64  # answers of all queries, one after the other
     values: Float64
 
@@ -96,39 +118,22 @@ def load_raw(buffers, weights, n_features, indices, values):  # type: ignore[no-
     return size
 
 
-class RawQuery(NamedTuple):
-    """Where a session puts a query as it came, with what belongs to every query.
-
-    A session copies queries here: arrays of callers would come in many types, each compiled apart.
-    """
-
-    buffers: QueryBuffers  # where it is loaded
-    indices: Int64
-    values: Float64
-    weights: Float64  # of the features, or empty
-    is_checked: Uint8  # whether a feature's postings list is sound, or empty if all are
-    indptr: Int64  # (2,): pointers of the query once it is loaded
-    n_features: int
-
-
-_open_raw = struct_view(RawQuery)
-
-
-@kernel
-def load_query(raw_table, size):  # type: ignore[no-untyped-def]
-    """Put the first ``size`` entries of a raw query into the buffers.
+@inline
+def _load(call, size):  # type: ignore[no-untyped-def]
+    """Put the first ``size`` entries of the raw query into the buffers, as the only query.
 
     Returns a fault below 0, UNCHECKED if a postings list has yet to be checked, or 0.
     """
-    raw = _open_raw(raw_table)
+    raw = call.raw
     indices, values = raw.indices[:size], raw.values[:size]
-    kept = load_raw(raw.buffers, raw.weights, raw.n_features, indices, values)
-    raw.indptr[0] = 0
-    raw.indptr[1] = max(0, kept)
-    for p in range(size if kept >= 0 and raw.is_checked.size > 0 else 0):
+    kept = load_raw(call.buffers, raw.weights, raw.n_features, indices, values)
+    if kept < 0:
+        return kept
+    for p in range(size if raw.is_checked.size > 0 else 0):
         if raw.is_checked[indices[p]] == 0:
             return UNCHECKED
-    return min(0, kept)
+    raw.indptr[0], raw.indptr[1] = 0, kept
+    return 0
 
 
 @inline
@@ -172,21 +177,35 @@ def _write_answer(call, q, found):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def answer_exhaustive(call_table):  # type: ignore[no-untyped-def]
-    """Answer canonical queries by the exhaustive search."""
+def answer_exhaustive(call_table, size):  # type: ignore[no-untyped-def]
+    """Answer canonical queries by the exhaustive search, or the raw one if its size is not -1.
+
+    Returns what `_load` does.
+    """
     call = _open_exhaustive(call_table)
+    fault = _load(call, size) if size >= 0 else 0
+    if fault != 0:
+        return fault
     for q in range(call.queries.indptr.size - 1):
-        size = _load_quantised(call.buffers, call.queries, q)
-        found = search_exhaustive(call.postings, call.buffers, call.task, size)
+        loaded = _load_quantised(call.buffers, call.queries, q)
+        found = search_exhaustive(call.postings, call.buffers, call.task, loaded)
         _write_answer(call, q, found)
+    return fault
 
 
 @kernel
-def answer_pruned(call_table):  # type: ignore[no-untyped-def]
-    """Answer canonical queries by the pruned search."""
+def answer_pruned(call_table, size):  # type: ignore[no-untyped-def]
+    """Answer canonical queries by the pruned search, or the raw one if its size is not -1.
+
+    Returns what `_load` does.
+    """
     call = _open_pruned(call_table)
+    fault = _load(call, size) if size >= 0 else 0
+    if fault != 0:
+        return fault
     buffers, task = call.buffers, call.task
     for q in range(call.queries.indptr.size - 1):
-        size = _load_quantised(buffers, call.queries, q)
-        query = Query(call.pruned, buffers, call.prune, task, size, buffers.sims.size, task.beta)
+        loaded = _load_quantised(buffers, call.queries, q)
+        query = Query(call.pruned, buffers, call.prune, task, loaded, buffers.sims.size, task.beta)
         _write_answer(call, q, search_pruned(query))
+    return fault

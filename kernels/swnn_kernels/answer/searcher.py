@@ -48,13 +48,20 @@ class Searcher:
         self, task_table: Any, queries_table: Any, out: tuple[np.ndarray, np.ndarray]
     ) -> None:
         """Answer queries into the two arrays of ``out``."""
-        self.prepared(task_table, queries_table, out)()
+        self.prepared(task_table, queries_table, out, kernels.NO_RAW_QUERY)(-1)
 
     def prepared(
-        self, task_table: Any, queries_table: Any, out: tuple[np.ndarray, np.ndarray]
-    ) -> Callable[[], None]:
-        """Bind the arguments of `answer`, for a caller who answers many times into ``out``."""
+        self,
+        task_table: Any,
+        queries_table: Any,
+        out: tuple[np.ndarray, np.ndarray],
+        raw: kernels.RawQuery,
+    ) -> Callable[[int], int]:
+        """Bind the arguments of `answer`, for a caller who answers many times into ``out``.
+
+        The function takes the size of the raw query, -1 for canonical queries, and returns a fault.
+        """
         flat = out[0].reshape(-1), out[1].reshape(-1)
-        call = self._call(*self._tables, task_table, queries_table, *flat)
-        self._kept.append(call)
+        call = self._call(*self._tables, task_table, queries_table, table(raw), *flat)
+        self._kept.append((raw, call))
         return partial(self._answer, table(call))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -96,18 +95,12 @@ class Session:
         searcher = Searcher(
             self._index, self._labels, self._method, n_neighbors, k, longest, self._budget
         )
-        # The searches read canonical queries: here it is the one that load_query quantised.
+        # The searches read canonical queries: here it is the raw one, once it is quantised.
         indptr = np.zeros(2, dtype=np.int64)
         buffers, n_features = searcher.buffers, self._index.n_features
         entries = np.zeros(longest, np.int64), np.zeros(longest)
-        raw = kernels.RawQuery(
-            searcher.buffers_table,
-            *entries,
-            self._weights,
-            self._index.checked_lists,
-            indptr,
-            n_features,
-        )
+        checked = self._index.checked_lists
+        raw = kernels.RawQuery(*entries, self._weights, checked, indptr, n_features)
         query = Rows(
             frozen(indptr), frozen(buffers.indices), frozen(buffers.quantised), n_features,
         )  # fmt: skip
@@ -115,11 +108,10 @@ class Session:
         outs = [(np.empty((1, size), np.int64), np.empty((1, size))) for size in (n_neighbors, k)]
         query_table = table(query)
         self._answers = [
-            searcher.prepared(task_table, query_table, out)
+            searcher.prepared(task_table, query_table, out, raw)
             for task_table, out in zip(self._task_tables, outs, strict=True)
         ]
         self._first_rows = [(ids[0], values[0]) for ids, values in outs]
-        self._load_first = partial(kernels.load_query, table(raw))
         self._searcher, self._raw, self._query = searcher, raw, query
 
     @property
@@ -167,30 +159,38 @@ class Session:
     def _answer(
         self, indices: np.ndarray, values: np.ndarray, size: int, wants_labels: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        indices = np.asarray(indices)
-        self._load(indices, np.asarray(values), size if wants_labels else 1)
-        self._answers[wants_labels]()
+        self._run(wants_labels, self._copy(indices, values, size if wants_labels else 1))
         ids, scores = self._first_rows[wants_labels]
         if size < ids.shape[0]:
             ids, scores = ids[:size], scores[:size]
         return ids.copy(), scores.copy()
 
-    def _load(self, indices: np.ndarray, values: np.ndarray, k: int) -> None:
-        """Quantise a query into the buffers; ValueError if it is not valid."""
+    def _copy(self, indices: np.ndarray, values: np.ndarray, k: int) -> int:
+        """Copy a query to where the kernels find it; return its size."""
+        indices, values = np.asarray(indices), np.asarray(values)
         if indices.ndim != 1 or indices.shape != values.shape:
             raise ValueError("indices and values must be one-dimensional and of one length")
         held, size = self._searcher, indices.shape[0]
         if size > held.longest or k > held.k:
             self._grow(size, k)
-        fault, raw = kernels.BAD_IDS, self._raw
-        if size <= self._searcher.longest:
-            raw.indices[:size] = indices
-            raw.values[:size] = values
-            fault = self._load_first(size)
-        if fault < 0:
-            raise ValueError(FAULTS[fault].format(self._index.n_features))
+            if size > self._searcher.longest:  # more than there are features
+                self._refuse(kernels.BAD_IDS)
+        raw = self._raw
+        raw.indices[:size] = indices
+        raw.values[:size] = values
+        return size
+
+    def _run(self, wants_labels: int, size: int) -> None:
+        """Answer the query that was copied; ValueError if it is not valid."""
+        fault = self._answers[wants_labels](size)
         if fault == kernels.UNCHECKED:
-            self._index.check_lists(raw.indices[:size])
+            self._index.check_lists(self._raw.indices[:size])
+            self._answers[wants_labels](size)
+        elif fault < 0:
+            self._refuse(fault)
+
+    def _refuse(self, fault: int) -> NoReturn:
+        raise ValueError(FAULTS[fault].format(self._index.n_features))
 
     def _grow(self, size: int, k: int) -> None:
         """Make larger buffers, for a query or its answer."""

@@ -118,8 +118,8 @@ class RankingSession(Session):
         self, indices: np.ndarray, values: np.ndarray, k: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Rank labels for one query; arguments and result are those of `Session.predict_one`."""
-        k, indices = check_k(k), np.asarray(indices)
-        self._load(indices, np.asarray(values), k)
-        self._answers[0]()
-        self._bound.rank(indices.shape[0])
+        k = check_k(k)
+        size = self._copy(indices, values, k)
+        self._run(0, size)
+        self._bound.rank(size)
         return self._bound.first(k)

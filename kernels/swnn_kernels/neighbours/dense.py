@@ -234,8 +234,10 @@ def search_dense(query, plan, known_threshold):  # type: ignore[no-untyped-def]
     n_rows = query.index.forward_indptr.size - 1
     overlap_planes, weight_planes, weight_step = _plan_sweep(query, plan.n_frequent)
     found, n_candidates = np.int64(0), np.int64(0)
-    stored = min(n_rows, FIRST) if known_threshold == 0.0 else np.int64(0)
     at_once = n_rows <= FIRST  # their accumulators fit the second-level cache
+    stored = min(n_rows, FIRST if at_once else CHUNK)
+    if known_threshold > 0.0:
+        stored = np.int64(0)
     if at_once:
         _scatter(query, plan.n_listed, 0, n_rows)
     for first in range(0, n_rows, CHUNK):

@@ -14,7 +14,7 @@ LANES = 8
 CHUNK = 16384
 """Rows whose accumulators stay in the cache at a time."""
 FIRST = 65536
-"""Most rows among which a first threshold is found, with their bounds stored."""
+"""Up to this many rows, all bounds are stored to find a first threshold: of more, a chunk's."""
 SUMS = FIRST + 640
 """Distance of the four parts of the row sums: at a power of two they would evict each other."""
 CANDIDATES = 8192
