@@ -95,15 +95,11 @@ def test_dense_rows_and_walks_give_the_same():
     assert (scorer.dense_rows >= 0).any()
     assert scorer.dense.nbytes <= 6 * scorer.weights.size
     usual = clf.predict_topk(X, 7)
-    for room in (0, 10**6):
-        ranker = learned.checked_ranker
-        rows = np.full(ranker.modelled.size, -1, np.int32)
-        dense = np.zeros((rows.size, 15), np.int16)
-        if room:
-            rows[:] = np.arange(rows.size)
-            of_label = np.repeat(rows, np.diff(ranker.indptr))
-            dense[of_label, scorer.columns[ranker.features]] = ranker.weights
-        other = scorer._replace(dense_rows=rows, dense=dense.reshape(-1))
+    ranker, labels = learned.checked_ranker, np.arange(learned.checked_ranker.modelled.size)
+    # All walked; all in dense rows; half of the features looked up, the others added up.
+    for n_columns, dense in ((32, labels[:0]), (32, labels), (8, labels)):
+        other = Scorer.with_dense_rows(ranker, 15, n_columns, dense)
+        assert (other.rest_labels.size > 0) == (n_columns < 15)
         learned.__dict__["scorer"] = other
         for mine, its in zip(clf.predict_topk(X, 7), usual, strict=True):
             np.testing.assert_array_equal(mine, its)

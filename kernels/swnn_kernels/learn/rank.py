@@ -26,7 +26,16 @@ from swnn_kernels.learn.candidates import (
     open_tally,
     share_at,
 )
-from swnn_kernels.learn.scorer import Scorer, ask_for, ask_where, linear_score, load_columns
+from swnn_kernels.learn.scorer import (
+    LookUps,
+    Scorer,
+    ask_for,
+    ask_where,
+    begin_look_ups,
+    end_look_ups,
+    linear_score,
+    look_up_buffers,
+)
 from swnn_kernels.parallel import in_parallel
 from swnn_kernels.records import Rows
 from swnn_kernels.vote.labels import Labels
@@ -43,7 +52,6 @@ class RankBuffers(NamedTuple):
     scattered: Int32  # (n_features,)
     best_scores: Int64  # (k,)
     best_labels: Int64  # (k,)
-    columns: Int32  # of the query in dense rows
     indices: Int32  # a raw query, quantised
     values: Float64
     quantised: Int32
@@ -56,6 +64,7 @@ class RankCall(NamedTuple):
     tally: Tally
     scorer: Scorer
     buffers: RankBuffers
+    look_ups: LookUps
     alpha: float
     indices: Int64  # the query as it came
     values: Float64
@@ -67,6 +76,7 @@ class RankCall(NamedTuple):
 
 _open_scorer, _open_rows = struct_view(Scorer), struct_view(Rows)
 _open_buffers, _open_call = struct_view(RankBuffers), struct_view(RankCall)
+_open_look_ups = struct_view(LookUps)
 
 
 @inline
@@ -121,24 +131,25 @@ def _gather(scattered, indices, first, last):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _rank_one(labels, tally, scorer, buffers, alpha, found, query):  # type: ignore[no-untyped-def]
+def _rank_one(labels, tally, models, buffers, alpha, found, query):  # type: ignore[no-untyped-def]
     """Fill the best labels of a query, (features, values, first, last); return their number."""
     ids, sims = found
+    scorer, look_ups = models
     indices, quantised, first, last = query
     _scatter(buffers.scattered, indices, quantised, first, last)
-    load_columns(scorer, indices, first, last, buffers.columns)
-    columns = buffers.columns, quantised, first, last - first
+    begin_look_ups(scorer, query, look_ups)
     held, n_voted = collect(labels, ids, sims, (ids, np.int64(-1)), alpha, tally)
     ranked, k = 0, buffers.best_scores.size
     _score_votes(scorer, tally, held)
     for i in range(held):
         if i + 1 < held:
-            ask_for(scorer, tally.best_labels[i + 1], columns)
+            ask_for(scorer, tally.best_labels[i + 1], look_ups)
         label = tally.best_labels[i]
-        score = tally.best_sums[i] + _model_score(scorer, label, buffers.scattered, columns)
+        score = tally.best_sums[i] + _model_score(scorer, label, buffers.scattered, look_ups)
         ranked = push(buffers.best_scores, buffers.best_labels, ranked, k, score, label)
     sort_best_first(buffers.best_scores, buffers.best_labels, ranked)
     forget(tally, n_voted)
+    end_look_ups(scorer, query, look_ups)
     _gather(buffers.scattered, indices, first, last)
     return ranked
 
@@ -155,11 +166,12 @@ def _write(buffers, ranked, labels, scores):  # type: ignore[no-untyped-def]
 def _rank_found(tables, queries_table, alpha, ids, sims, out_labels, out_scores):  # type: ignore[no-untyped-def]
     """Rank the labels of canonical queries whose neighbours are known."""
     labels, tally = open_labels(tables[0]), open_tally(tables[1])
-    scorer, buffers = _open_scorer(tables[2]), _open_buffers(tables[3])
+    models = _open_scorer(tables[2]), _open_look_ups(tables[4])
+    buffers = _open_buffers(tables[3])
     queries = _open_rows(queries_table)
     for q in range(ids.shape[0]):
         query = queries.indices, queries.quantised, queries.indptr[q], queries.indptr[q + 1]
-        ranked = _rank_one(labels, tally, scorer, buffers, alpha, (ids[q], sims[q]), query)
+        ranked = _rank_one(labels, tally, models, buffers, alpha, (ids[q], sims[q]), query)
         _write(buffers, ranked, out_labels[q], out_scores[q])
 
 
@@ -167,12 +179,12 @@ def _rank_found(tables, queries_table, alpha, ids, sims, out_labels, out_scores)
 def rank_raw(call_table, size):  # type: ignore[no-untyped-def]
     """Rank the labels of a raw query of ``size`` entries that a search has accepted."""
     call = _open_call(call_table)
-    buffers, scorer = call.buffers, call.scorer
+    buffers, models = call.buffers, (call.scorer, call.look_ups)
     indices, values = call.indices[:size], call.values[:size]
     kept = load_raw(buffers, _NO_WEIGHTS, buffers.scattered.size, indices, values)
     query = buffers.indices, buffers.quantised, np.int64(0), np.int64(kept)
     found = call.ids, call.sims
-    ranked = _rank_one(call.labels, call.tally, scorer, buffers, call.alpha, found, query)
+    ranked = _rank_one(call.labels, call.tally, models, buffers, call.alpha, found, query)
     _write(buffers, ranked, call.best_labels, call.best_scores)
 
 
@@ -190,12 +202,14 @@ class Thread:
             np.empty(min(k, kept), np.int64),
             np.empty(min(k, kept), np.int64),
             np.empty(longest, np.int32),
-            np.empty(longest, np.int32),
             np.empty(longest),
             np.empty(longest, np.int32),
         )
-        self.kept = labels, tally, scorer, buffers
-        self.tables = table(labels), table(tally), table(scorer), table(buffers)
+        look_ups = look_up_buffers(longest, scorer)
+        self.kept = labels, tally, scorer, buffers, look_ups
+        self.tables = (
+            table(labels), table(tally), table(scorer), table(buffers), table(look_ups),
+        )  # fmt: skip
         self.k, self.longest = k, longest
 
 

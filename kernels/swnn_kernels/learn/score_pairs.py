@@ -6,15 +6,24 @@ import numpy as np
 
 from swnn_kernels._numba import kernel, struct_view, table
 from swnn_kernels.dtypes import frozen
-from swnn_kernels.learn.scorer import Scorer, linear_score, load_columns
+from swnn_kernels.learn.scorer import (
+    LookUps,
+    Scorer,
+    begin_look_ups,
+    end_look_ups,
+    linear_score,
+    look_up_buffers,
+)
 from swnn_kernels.records import Rows
 
 _open_scorer, _open_rows = struct_view(Scorer), struct_view(Rows)
+_open_look_ups = struct_view(LookUps)
 
 
 @kernel
-def _score(scorer_table, rows_table, pairs, scattered, columns, out):  # type: ignore[no-untyped-def]
+def _score(scorer_table, rows_table, look_ups_table, pairs, scattered, out):  # type: ignore[no-untyped-def]
     scorer, rows = _open_scorer(scorer_table), _open_rows(rows_table)
+    look_ups = _open_look_ups(look_ups_table)
     pair_rows, pair_labels = pairs
     p = 0
     while p < pair_rows.size:
@@ -22,13 +31,14 @@ def _score(scorer_table, rows_table, pairs, scattered, columns, out):  # type: i
         first, last = rows.indptr[row], rows.indptr[row + 1]
         for f in range(first, last):
             scattered[rows.indices[f]] = rows.quantised[f]
-        load_columns(scorer, rows.indices, first, last, columns)
-        query = columns, rows.quantised, first, last - first
+        query = rows.indices, rows.quantised, first, last
+        begin_look_ups(scorer, query, look_ups)
         while p < pair_rows.size and pair_rows[p] == row:
             label = pair_labels[p]
-            linear = linear_score(scorer, label, scattered, query)
+            linear = linear_score(scorer, label, scattered, look_ups)
             out[p] = (linear << scorer.shift) + scorer.biases[label]
             p += 1
+        end_look_ups(scorer, query, look_ups)
         for f in range(first, last):
             scattered[rows.indices[f]] = 0
 
@@ -59,6 +69,6 @@ def score_pairs(scorer: Scorer, rows: Rows, pairs: tuple[np.ndarray, np.ndarray]
     both = tuple(frozen(np.ascontiguousarray(part, np.int64)) for part in pairs)
     out = np.empty(both[0].size, np.int64)
     scattered = np.zeros(scorer.n_features, np.int32)
-    columns = np.empty(np.diff(rows.indptr).max(initial=0), np.int32)
-    _score(table(scorer), table(rows), both, scattered, columns, out)
+    look_ups = look_up_buffers(int(np.diff(rows.indptr).max(initial=0)), scorer)
+    _score(table(scorer), table(rows), table(look_ups), both, scattered, out)
     return out

@@ -1,11 +1,11 @@
 """Label models as a query meets them: sparse, and dense rows for the labels with most weights.
 
 A sparse model is walked from end to end, though the query has few of its features. In a dense row
-only the query's features are looked up. Dense rows together take no more memory than the sparse
-models, and their columns are ordered by how many labels have a weight there: those that queries
-look up most share cache lines. On EURLEX57K dense rows save a third of the time; bounds on a
-label's score would save nothing: nearly every candidate's weights are large enough to lift it to
-the top.
+only the query's features are looked up. Dense rows hold the features on which most labels have
+weights, in that order, so that what queries look up most shares cache lines. Weights on all other
+features are kept by feature: the query's few features of that kind add theirs to all labels at
+once. Bounds on a label's score would save nothing: nearly every candidate's weights are large
+enough to lift it to the top.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from swnn_kernels._numba import inline, prefetch
-from swnn_kernels.dtypes import Int16, Int32, Int64, Uint8, frozen
+from swnn_kernels.dtypes import Int16, Int32, Int64, Uint8, aligned_zeros, frozen
 
+LINE_COLUMNS = 32
+"""Columns of a dense row in a cache line."""
 _LINE = 64  # bytes of a cache line
 _LINES = 4, 2  # of features and of weights that are asked for: the hardware finds the rest
 _SPARSE_BYTES, _DENSE_BYTES = 6, 2  # of a weight
-_SPARSEST = 64  # a dense row holds at least one weight for this many features
+_SPARSEST = 64  # a dense row holds at least one weight for this many columns
+_MOST_COLUMNS = 4096  # on EURLEX57K, five of six features of a query are among them
+_MOST_ADDED = 4096  # weights by feature that a query adds: with more it walks sparse models
 
 
 class Ranker(NamedTuple):
@@ -36,7 +40,7 @@ class Ranker(NamedTuple):
 
 
 class Scorer(NamedTuple):
-    """A ranker and the dense rows made from it."""
+    """A ranker, and its labels with most weights in another form."""
 
     indptr: Int64
     features: Int32
@@ -45,14 +49,20 @@ class Scorer(NamedTuple):
     modelled: Uint8
     tables: Int64
     shift: int
-    dense_rows: Int32  # (n_labels,): number of a label's dense row, or -1
-    dense: Int16  # (n_dense * n_features,)
-    columns: Int32  # (n_features,): column of a feature in dense rows
     n_features: int
+    columns: Int32  # (n_features,): column of a feature; from n_columns on it is in no dense row
+    n_columns: int
+    dense_rows: Int32  # (n_labels,): number of a label's dense row, or -1
+    dense: Int16  # (n_dense * n_columns,)
+    rest_indptr: Int64  # (n_features + 1,): other weights of the labels with dense rows
+    rest_labels: Int32
+    rest_weights: Int16
 
     @classmethod
     def prepare(cls, ranker: Ranker, n_features: int) -> Self:
         """Make dense rows for the labels with most weights, once for all later calls.
+
+        Dense rows together take no more memory than the sparse models.
 
         Examples
         --------
@@ -60,24 +70,44 @@ class Scorer(NamedTuple):
         ...                 np.array([5, 6, 7], np.int16), np.zeros(2, np.int64),
         ...                 np.ones(2, np.uint8), np.zeros(2 * 1281, np.int64), 0)
         >>> scorer = Scorer.prepare(ranker, 3)
-        >>> scorer.dense_rows.tolist(), scorer.dense.tolist()
-        ([1, 0], [7, 6, 0, 5, 0, 0])
+        >>> scorer.columns.tolist(), scorer.n_columns, scorer.dense_rows.tolist()
+        ([1, 2, 0], 32, [-1, -1])
         """
+        n_columns = min(-(-n_features // LINE_COLUMNS) * LINE_COLUMNS, _MOST_COLUMNS)
         sizes = np.diff(ranker.indptr)
-        room = _SPARSE_BYTES * ranker.weights.size // (_DENSE_BYTES * max(1, n_features))
+        room = _SPARSE_BYTES * ranker.weights.size // (_DENSE_BYTES * max(1, n_columns))
         largest = np.argsort(-sizes, kind="stable")[:room]
-        largest = largest[sizes[largest] * _SPARSEST >= max(1, n_features)]
-        dense_rows = np.full(sizes.size, -1, np.int32)
-        dense_rows[largest] = np.arange(largest.size)
+        largest = largest[sizes[largest] * _SPARSEST >= max(1, n_columns)]
+        return cls.with_dense_rows(ranker, n_features, n_columns, largest)
+
+    @classmethod
+    def with_dense_rows(
+        cls, ranker: Ranker, n_features: int, n_columns: int, labels: np.ndarray
+    ) -> Self:
+        """Make dense rows for some labels."""
         columns = _columns(ranker.features, n_features)
-        dense = np.zeros((largest.size, n_features), np.int16)
-        for row, label in enumerate(largest):
-            own = slice(ranker.indptr[label], ranker.indptr[label + 1])
-            dense[row, columns[ranker.features[own]]] = ranker.weights[own]
-        stored: dict[str, Any] = ranker._asdict()
-        stored |= {"dense_rows": dense_rows, "dense": dense.reshape(-1), "columns": columns}
-        arrays = {name: frozen(value) for name, value in stored.items() if name != "shift"}
-        return cls(**arrays, shift=ranker.shift, n_features=n_features)
+        dense_rows = np.full(ranker.modelled.size, -1, np.int32)
+        dense_rows[labels] = np.arange(labels.size)
+        of_label = np.repeat(np.arange(ranker.modelled.size), np.diff(ranker.indptr))
+        has_row, at = dense_rows[of_label] >= 0, columns[ranker.features]
+        inside = np.flatnonzero(has_row & (at < n_columns))
+        dense = aligned_zeros(labels.size * n_columns, np.int16)
+        starts = dense_rows[of_label[inside]].astype(np.int64) * n_columns
+        dense[starts + at[inside]] = ranker.weights[inside]
+        rest = np.flatnonzero(has_row & (at >= n_columns))
+        rest = rest[np.argsort(ranker.features[rest], kind="stable")]
+        counts = np.bincount(ranker.features[rest], minlength=n_features)
+        arrays: dict[str, Any] = ranker._asdict() | {
+            "columns": columns,
+            "dense_rows": dense_rows,
+            "dense": dense,
+            "rest_indptr": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            "rest_labels": of_label[rest].astype(np.int32),
+            "rest_weights": ranker.weights[rest],
+        }
+        del arrays["shift"]
+        stored = {name: frozen(array) for name, array in arrays.items()}
+        return cls(**stored, shift=ranker.shift, n_features=n_features, n_columns=n_columns)
 
 
 def _columns(features: np.ndarray, n_features: int) -> np.ndarray:
@@ -88,15 +118,76 @@ def _columns(features: np.ndarray, n_features: int) -> np.ndarray:
     return columns
 
 
+class LookUps(NamedTuple):
+    """A query as dense rows meet it, in buffers of one thread."""
+
+    columns: Int32  # (n,)
+    values: Int32  # (n,)
+    lines: Int32  # (n_lines,): first columns of the cache lines that hold these columns
+    is_marked: Uint8  # for each line, zeros between queries
+    sums: Int64  # (n_labels,): sums over features that are in no column, zeros between queries
+    sizes: Int64  # (3,): n, n_lines, and 1 if dense rows are used for this query
+
+
+def look_up_buffers(longest: int, scorer: Scorer) -> LookUps:
+    """Buffers for queries of at most ``longest`` features."""
+    n_lines = scorer.n_columns // LINE_COLUMNS + 1
+    return LookUps(
+        columns=np.zeros(longest, np.int32),
+        values=np.zeros(longest, np.int32),
+        lines=np.zeros(n_lines + 1, np.int32),
+        is_marked=np.zeros(n_lines, np.uint8),
+        sums=np.zeros(scorer.modelled.size, np.int64),
+        sizes=np.zeros(3, np.int64),
+    )
+
+
 @inline
-def load_columns(scorer, indices, first, last, columns):  # type: ignore[no-untyped-def]
-    """Write the columns of a query's features."""
+def _mark_lines(look_ups, n):  # type: ignore[no-untyped-def]
+    """List the cache lines of the columns, each once; return their number."""
+    n_lines = np.int64(0)
+    for i in range(n):
+        line = np.int64(look_ups.columns[i]) // LINE_COLUMNS
+        look_ups.lines[n_lines] = line * LINE_COLUMNS
+        n_lines += 1 - np.int64(look_ups.is_marked[line])
+        look_ups.is_marked[line] = 1
+    for i in range(n_lines):
+        look_ups.is_marked[look_ups.lines[i] // LINE_COLUMNS] = 0
+    return n_lines
+
+
+@inline
+def begin_look_ups(scorer, query, look_ups):  # type: ignore[no-untyped-def]
+    """Prepare look-ups of a query: (features, values, first, last)."""
+    indices, quantised, first, last = query
+    n, n_added = np.int64(0), np.int64(0)
     for p in range(first, last):
-        columns[p - first] = scorer.columns[indices[p]]
+        feature = np.int64(indices[p])
+        column = np.int64(scorer.columns[feature])
+        look_ups.columns[n] = column
+        look_ups.values[n] = quantised[p]
+        n += np.int64(column < scorer.n_columns)
+        n_added += scorer.rest_indptr[feature + 1] - scorer.rest_indptr[feature]
+    look_ups.sizes[0], look_ups.sizes[1] = n, _mark_lines(look_ups, n)
+    look_ups.sizes[2] = np.int64(n_added <= _MOST_ADDED)
+    for p in range(first, last if n_added <= _MOST_ADDED else first):
+        value, feature = np.int64(quantised[p]), np.int64(indices[p])
+        for i in range(scorer.rest_indptr[feature], scorer.rest_indptr[feature + 1]):
+            look_ups.sums[scorer.rest_labels[i]] += value * np.int64(scorer.rest_weights[i])
 
 
 @inline
-def walk_model(scorer, label, scattered):  # type: ignore[no-untyped-def]
+def end_look_ups(scorer, query, look_ups):  # type: ignore[no-untyped-def]
+    """Set the sums to zeros again."""
+    indices, _, first, last = query
+    for p in range(first, last if look_ups.sizes[2] else first):
+        feature = np.int64(indices[p])
+        for i in range(scorer.rest_indptr[feature], scorer.rest_indptr[feature + 1]):
+            look_ups.sums[scorer.rest_labels[i]] = 0
+
+
+@inline
+def _walk(scorer, label, scattered):  # type: ignore[no-untyped-def]
     """Exact dot product of a label's weights and a query that lies scattered over all features."""
     total = np.int64(0)
     for p in range(np.uint64(scorer.indptr[label]), np.uint64(scorer.indptr[label + 1])):
@@ -106,28 +197,28 @@ def walk_model(scorer, label, scattered):  # type: ignore[no-untyped-def]
 
 
 @inline
-def look_up_model(scorer, row, query):  # type: ignore[no-untyped-def]
-    """Exact dot product of a dense row and a query: (columns, values, first value, size)."""
-    columns, quantised, first, size = query
-    total, start = np.int64(0), np.uint64(row) * np.uint64(scorer.n_features)
-    for p in range(np.uint64(size)):
-        weight = scorer.dense[start + np.uint64(columns[p])]
-        total += np.int64(weight) * np.int64(quantised[np.uint64(first) + p])
+def _look_up(scorer, label, look_ups):  # type: ignore[no-untyped-def]
+    """Exact dot product of a label's weights and a query, from a dense row and the sums."""
+    start = np.uint64(scorer.dense_rows[label]) * np.uint64(scorer.n_columns)
+    total = look_ups.sums[label]
+    for i in range(np.uint64(look_ups.sizes[0])):
+        weight = scorer.dense[start + np.uint64(look_ups.columns[i])]
+        total += np.int64(weight) * np.int64(look_ups.values[i])
     return total
 
 
 @inline
-def linear_score(scorer, label, scattered, query):  # type: ignore[no-untyped-def]
-    """Exact dot product of a label's weights and the query, by the shorter way."""
-    if _is_looked_up(scorer, label, query):
-        return look_up_model(scorer, scorer.dense_rows[label], query)
-    return walk_model(scorer, label, scattered)
+def _is_looked_up(scorer, label, look_ups):  # type: ignore[no-untyped-def]
+    size = scorer.indptr[label + 1] - scorer.indptr[label]
+    return look_ups.sizes[2] and scorer.dense_rows[label] >= 0 and look_ups.sizes[0] < size
 
 
 @inline
-def _is_looked_up(scorer, label, query):  # type: ignore[no-untyped-def]
-    size = scorer.indptr[label + 1] - scorer.indptr[label]
-    return scorer.dense_rows[label] >= 0 and query[3] < size
+def linear_score(scorer, label, scattered, look_ups):  # type: ignore[no-untyped-def]
+    """Exact dot product of a label's weights and the query, by the shorter way."""
+    if _is_looked_up(scorer, label, look_ups):
+        return _look_up(scorer, label, look_ups)
+    return _walk(scorer, label, scattered)
 
 
 @inline
@@ -140,15 +231,14 @@ def ask_where(scorer, label):  # type: ignore[no-untyped-def]
 
 
 @inline
-def ask_for(scorer, label, query):  # type: ignore[no-untyped-def]
+def ask_for(scorer, label, look_ups):  # type: ignore[no-untyped-def]
     """Ask for the memory of a label's model before it is needed."""
     if label >= scorer.modelled.size:
         return
-    if _is_looked_up(scorer, label, query):
-        columns, _, _, size = query
-        start = np.int64(scorer.dense_rows[label]) * scorer.n_features
-        for p in range(size):
-            prefetch(scorer.dense, start + np.int64(columns[p]))
+    if _is_looked_up(scorer, label, look_ups):
+        start = np.int64(scorer.dense_rows[label]) * scorer.n_columns
+        for i in range(look_ups.sizes[1]):
+            prefetch(scorer.dense, start + np.int64(look_ups.lines[i]))
     else:
         first = scorer.indptr[label]
         for line in range(_LINES[0]):
