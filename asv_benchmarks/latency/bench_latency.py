@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 from paper_loop import PaperLoop
-from ranked import report_ranked
 
 from swnn_kernels import HybridIndex, Labels, Rows, Session, Settings, quantise, rank
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
 
+from ranked import report_ranked
 from recorded import record
 
 SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en")
