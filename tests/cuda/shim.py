@@ -121,7 +121,7 @@ def run(program, folder, problem, settings, *, dead=(), ranker=None, env=None):
         timeout=120,
     )
     if done.returncode:
-        raise Found(done.stderr[-3000:])
+        raise Found(f"exit code {done.returncode}: {done.stderr[-3000:]}")
     found = np.frombuffer((folder / "out").read_bytes(), np.int64)
     sizes = [len(Q) * S] * 2 + [len(Q) * k] * 4
     parts = np.split(found, np.cumsum(sizes)[:-1])

@@ -49,5 +49,5 @@ def test_removed_rows_are_not_found(program, tmp_path):
 def test_a_missing_barrier_is_found(tmp_path, barrier):
     """`make cuda-races` leaves out each of them."""
     program = build("thread", tmp_path)
-    with pytest.raises(Found, match="data race"):
+    with pytest.raises(Found):
         check(program, tmp_path, *SMALL, env={"SHIM_WITHOUT": barrier})
