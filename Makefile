@@ -47,17 +47,17 @@ promises: ## the table of docs/promises.md out of docs/data/promises
 beyond-int32: $(VENV)/.has-core ## index, save, open and ask 2,167,406,592 non-zeros (16 GB of memory, 14 of disk); FOLDER=/tmp
 	@$(BIN)/python scripts/beyond_int32.py $(or $(FOLDER),/tmp)
 
-FUZZ_TARGETS := readers compressed names raw_manifest sealed_manifest array_files command_line http_body
+FUZZ_TARGETS := readers compressed json_lines documents names raw_manifest sealed_manifest array_files ranker_files command_line http_body
 
-fuzz: ## hypothesis and atheris on every target of tests/fuzz; SECONDS=... for each (60)
+fuzz: ## hypothesis and atheris on every target of tests/fuzz; TARGETS=..., SECONDS=... for each (60); the total grows
 	@$(MAKE) --no-print-directory VENV=.venv-fuzz .venv-fuzz/.has-fuzz
-	@SWNN_FUZZ=2000 .venv-fuzz/bin/python -m pytest -q tests/fuzz
+	@SWNN_FUZZ=$(or $(EXAMPLES),2000) .venv-fuzz/bin/python -m pytest -q tests/fuzz
 	@mkdir -p build/fuzz
-	@for target in $(FUZZ_TARGETS); do \
+	@for target in $(or $(TARGETS),$(FUZZ_TARGETS)); do \
 	  .venv-fuzz/bin/python tests/fuzz/run_atheris.py $$target $(or $(SECONDS),60) build/fuzz > build/fuzz/$$target.log 2>&1 \
 	    || { tail -40 build/fuzz/$$target.log; exit 1; }; \
-	  echo "$$target: $$(sed -n 's/^stat::number_of_executed_units: //p' build/fuzz/$$target.log) inputs, none fails"; \
 	done
+	@PYTHONPATH=tests:scripts .venv-fuzz/bin/python -m fuzz.record build/fuzz
 
 MIN_VENV ?= .venv-min
 

@@ -27,6 +27,9 @@ SMALL = 2, (30, 2, 0, 2, 4, 5)
 """A problem and settings that reach every barrier with few threads."""
 
 
+PATIENCE = 200  # seconds; a run takes one on an idle machine
+
+
 class Found(AssertionError):
     """What a sanitizer says, or how an answer differs."""
 
@@ -113,13 +116,11 @@ def run(program, folder, problem, settings, *, dead=(), ranker=None, env=None):
             kind = np.float64 if array.dtype == np.float64 and array.size else np.int64
             file.write(array.astype(kind).tobytes())
     command = [program, str(threads), str(tile), "2", folder / "in", folder / "out"]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        env=os.environ | {"TSAN_OPTIONS": "halt_on_error=1"} | (env or {}),
-        timeout=120,
-    )
+    env = os.environ | {"TSAN_OPTIONS": "halt_on_error=1"} | (env or {})
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:  # threads that wait at different barriers
+        raise Found(f"no end after {PATIENCE} s") from None
     if done.returncode:
         raise Found(f"exit code {done.returncode}: {done.stderr[-3000:]}")
     found = np.frombuffer((folder / "out").read_bytes(), np.int64)

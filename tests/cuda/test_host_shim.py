@@ -45,9 +45,9 @@ def test_removed_rows_are_not_found(program, tmp_path):
         assert ids[row].tolist() == padded(near, 6)[0]
 
 
+@pytest.mark.parametrize("program", ["thread"], indirect=True)
 @pytest.mark.parametrize("barrier", barriers()[::8])
-def test_a_missing_barrier_is_found(tmp_path, barrier):
+def test_a_missing_barrier_is_noticed(program, tmp_path, barrier):
     """`make cuda-races` leaves out each of them."""
-    program = build("thread", tmp_path)
     with pytest.raises(Found):
         check(program, tmp_path, *SMALL, env={"SHIM_WITHOUT": barrier})

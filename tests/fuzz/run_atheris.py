@@ -15,7 +15,7 @@ def main() -> None:
 
     target, seconds, folder = sys.argv[1:]
     sys.path.insert(0, str(Path(__file__).parents[1]))
-    with atheris.instrument_imports(include=["swnn_xp", "json", "argparse", "gzip"]):
+    with atheris.instrument_imports(include=["swnn_xp", "json", "argparse", "gzip", "csv"]):
         from fuzz.seeds import seeds
         from fuzz.targets import TARGETS
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import itertools
 import json
+from pathlib import Path
 
 from both_readers import READERS
 from fuzz.targets import WORDS, folder
@@ -12,9 +14,15 @@ from fuzz.targets import WORDS, folder
 ROWS = b"0,2 1:0.5 3:1\n 0:2 2:-1e-3\n1 2:1.25E+2 # x\n\n2\t3:7\r\n"
 
 
+CORPUS = Path(__file__).parent / "corpus"
+
+
+@functools.cache
 def seeds(target: str) -> list[bytes]:
-    """Some inputs of a target."""
-    return SEEDS[target]()
+    """Some inputs of a target, and those that earlier runs have found, one in hex on each line."""
+    file = CORPUS / f"{target}.txt"
+    found = file.read_text().split() if file.exists() else []
+    return SEEDS[target]() + [bytes.fromhex(line) for line in found]
 
 
 def _readers() -> list[bytes]:
@@ -35,6 +43,16 @@ def _arrays() -> list[bytes]:
             range(2), range(18), (0, 10, 128, 140), range(2), texts
         )
     ]
+
+
+def _texts() -> list[bytes]:
+    lines = [
+        b'{"text": "more words", "labels": ["a", 3, {"uri": "<u>"}], "id": 7}\n\n{"text": null}\n',
+        b'text,labels,id\n"a, text",a;b,1\nof words,,\n', b"a text\t<u> <v>\nwords\n",
+        b"\xef\xbb\xbf", b'{"text": "\\ud800 \\u0130"}', b'text\n"open', b'{"text": 1}',
+        b'{"id": NaN}', b"[" * 3000,
+    ]  # fmt: skip
+    return [bytes([kind]) + line for kind in range(3) for line in lines]
 
 
 def _commands() -> list[bytes]:
@@ -62,10 +80,13 @@ def _bodies() -> list[bytes]:
 SEEDS = {
     "readers": _readers,
     "compressed": lambda: [gzip.compress(b"1 4 3\n0 1:1\n")[3:], b"", b"\0" * 40],
+    "json_lines": lambda: [text[1:] for text in _texts()] + [b'{"a": 1}\n' * 5 + b"\r\n {}"],
+    "documents": _texts,
     "names": lambda: [b"a\nb\n", b"\\n\n", b"\\q\n", b"\xff\n"],
     "raw_manifest": lambda: [(folder() / "numpy" / "manifest.json").read_bytes(), b"[" * 2000],
     "sealed_manifest": _sealed,
     "array_files": _arrays,
+    "ranker_files": _arrays,
     "command_line": _commands,
     "http_body": _bodies,
 }

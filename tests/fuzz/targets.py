@@ -15,16 +15,17 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 from both_readers import READERS, agree, outcome
 
-from swnn_xp import SWNNClassifier
+from swnn_xp import SWNNClassifier, SWNNRanker, load
 from swnn_xp.cli.main import main
-from swnn_xp.io import fast, read_xmc, write_xmc
+from swnn_xp.io import FormatError, fast, read_xmc, streams, write_xmc
+from swnn_xp.io.json_lines import iter_json_lines
 from swnn_xp.store import manifest
 from swnn_xp.store.names import decode_names, encode_names
+from swnn_xp.text.documents import read_documents
 
 X = np.array([[1.0, 2, 0, 0], [0, 1, 1, 0], [3, 0, 0, 0.5], [0, 0, 0, 0]])
 Y = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
@@ -33,15 +34,29 @@ Y = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
 @functools.cache
 def folder() -> Path:
     """A folder with a model of each kind of file, and data; removed when the program ends."""
-    kept = tempfile.TemporaryDirectory()
+    memory = Path("/dev/shm")  # a file system in memory, where there is one
+    kept = tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None)
     folder.kept = kept
     path = Path(kept.name)
     names = {"label_names": ["a", "b", "c"], "row_names": list("uvwx")}
     for backend in ("numba", "numpy"):
         clf = SWNNClassifier(n_neighbors=2, backend=backend).fit(X, Y, **names)
         clf.save(path / backend)
+    SWNNRanker(n_neighbors=2, backend="numba").fit(X, Y, **names).save(path / "ranker")
     write_xmc(path / "train.txt", X, Y)
+    for suffix in ("txt", "jsonl", "csv", "tsv"):
+        (path / f"fuzzed.{suffix}").touch()
     return path
+
+
+@contextlib.contextmanager
+def in_memory(data: bytes, suffix: str = "txt"):
+    """The path of a file that has these bytes for whoever opens it as input."""
+    streams.open = lambda path, mode, closefd=True: io.BufferedReader(io.BytesIO(data))
+    try:
+        yield folder() / f"fuzzed.{suffix}"
+    finally:
+        del streams.open
 
 
 def readers(data: bytes) -> None:
@@ -49,17 +64,54 @@ def readers(data: bytes) -> None:
     if len(data) < 2:
         return
     read, options = READERS[data[0] % len(READERS)]
-    path = folder() / "fuzzed.txt"
-    path.write_bytes(gzip.compress(data[2:], 1) if data[1] & 128 else data[2:])
-    with mock.patch.object(fast, "_CHUNK", (4, 7, 64, 4096)[data[1] % 4]):
-        agree(read, path, **options)
+    text = gzip.compress(data[2:], 1) if data[1] & 128 else data[2:]
+    usual = fast._CHUNK, fast._ROWS
+    fast._CHUNK, fast._ROWS = (4, 7, 64, 4096)[data[1] % 4], (2, 64)[data[1] >> 2 & 1]
+    try:
+        with in_memory(text) as path:
+            agree(read, path, **options)
+    finally:
+        fast._CHUNK, fast._ROWS = usual
 
 
 def compressed(data: bytes) -> None:
     """A file that pretends to be compressed: read, or refused."""
-    path = folder() / "fuzzed.gz"
-    path.write_bytes((b"\x1f\x8b\x08", b"\xfd7zXZ\x00")[len(data) % 2] + data)
-    outcome(read_xmc, path, engine="python")
+    with in_memory((b"\x1f\x8b\x08", b"\xfd7zXZ\x00")[len(data) % 2] + data) as path:
+        outcome(read_xmc, path, engine="python")
+
+
+def json_lines(data: bytes) -> None:
+    """Objects, or a refusal with its line; a run that resumes after a block reads the rest."""
+    with in_memory(data, "jsonl") as path, contextlib.suppress(FormatError):
+        blocks = list(iter_json_lines(path, 2))
+        for at, block in enumerate(blocks):
+            assert list(iter_json_lines(path, 2, resume=block.end)) == blocks[at + 1 :]
+        whole = [record for block in iter_json_lines(path, 1000) for record in block.records]
+        assert whole == [record for block in blocks for record in block.records]
+
+
+def documents(data: bytes) -> None:
+    """Texts with labels from JSON lines, CSV or TSV, or a refusal; the texts become rows."""
+    with in_memory(data[1:], ("jsonl", "csv", "tsv")[data[0] % 3 if data else 0]) as path:
+        try:
+            found = list(read_documents(path))
+        except FormatError:
+            return
+    for document in found:
+        assert document.labels is None or all(document.labels)
+    rows = vectorizer().transform([document.text for document in found])
+    assert rows.shape[0] == len(found)
+    assert np.isfinite(rows.data).all()
+
+
+@functools.cache
+def vectorizer():
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    from swnn_xp.text import TextVectorizer
+
+    fitted = TfidfVectorizer(ngram_range=(1, 2)).fit(["a text of words", "more words, Straße İ"])
+    return TextVectorizer.from_sklearn(fitted)
 
 
 def names(data: bytes) -> None:
@@ -72,7 +124,7 @@ def names(data: bytes) -> None:
 def use(path: Path) -> None:
     """Open a model and ask it; a ValueError is a refusal."""
     with contextlib.suppress(ValueError):
-        clf = SWNNClassifier.load(path)
+        clf = load(path)
         clf.predict_topk(X, k=2)
         clf.predict_proba(X)
         clf.explain(X[:1], 0)
@@ -81,19 +133,27 @@ def use(path: Path) -> None:
         clf._model.check()
 
 
+@functools.cache
+def files_of(kind: str) -> dict[Path, bytes]:
+    """The files of a model, the manifest last."""
+    paths = [*sorted((folder() / kind).glob("data-*/*")), folder() / kind / "manifest.json"]
+    return {path: path.read_bytes() for path in paths}
+
+
 @contextlib.contextmanager
-def copied(kind: str):
-    path = folder() / "copy"
-    shutil.copytree(folder() / kind, path)
+def changed(kind: str, *others: Path):
+    """A model whose manifest, and other files, may be written over; they are put back after."""
+    files = files_of(kind)
     try:
-        yield path
+        yield folder() / kind
     finally:
-        shutil.rmtree(path)
+        for path in (*others, folder() / kind / "manifest.json"):
+            path.write_bytes(files[path])
 
 
 def raw_manifest(data: bytes) -> None:
     """Any bytes in place of the manifest."""
-    with copied("numpy") as path:
+    with changed("numpy") as path:
         (path / "manifest.json").write_bytes(data)
         use(path)
 
@@ -106,7 +166,7 @@ def sealed_manifest(data: bytes) -> None:
         value = json.loads(data[2:])
     except (ValueError, RecursionError):
         return
-    with copied(("numba", "numpy")[data[0] % 2]) as path:
+    with changed(("numba", "numpy", "ranker")[data[0] % 3]) as path:
         reseal(path, lambda document: replace(document, data[1], value))
         use(path)
 
@@ -139,20 +199,30 @@ def replace(document, number: int, value) -> None:
 
 def array_files(data: bytes) -> None:
     """A file of a model with some bytes written over it, or cut; the manifest knows its size."""
-    if len(data) < 5:
-        return
-    with copied(("numba", "numpy")[data[0] % 2]) as path:
-        files = sorted((path).glob("data-*/*"))
-        file = files[data[1] % len(files)]
-        old = file.read_bytes()
-        start = int.from_bytes(data[2:4], "little") % (len(old) + 1)
-        rest = b"" if data[4] & 1 else old[start + len(data) - 5 :]
-        file.write_bytes(old[:start] + data[5:] + rest)
+    if len(data) >= 5:
+        write_over(("numba", "numpy")[data[0] % 2], data)
 
-        def change(document):
-            group = document["arrays" if file.suffix == ".npy" else "names"]
-            group[file.stem]["bytes"] = file.stat().st_size
 
+def ranker_files(data: bytes) -> None:
+    """The same with a file of a ranked model."""
+    if len(data) >= 5:
+        write_over("ranker", data)
+
+
+def write_over(kind: str, data: bytes) -> None:
+    files = list(files_of(kind))[:-1]
+    file = files[data[1] % len(files)]
+    old = files_of(kind)[file]
+    start = int.from_bytes(data[2:4], "little") % (len(old) + 1)
+    rest = b"" if data[4] & 1 else old[start + len(data) - 5 :]
+    new = old[:start] + data[5:] + rest
+
+    def change(document):
+        group = document["arrays" if file.suffix == ".npy" else "names"]
+        group[file.stem]["bytes"] = len(new)
+
+    with changed(kind, file) as path:
+        file.write_bytes(new)
         reseal(path, change)
         use(path)
 
@@ -221,7 +291,7 @@ def served():
 TARGETS = {
     target.__name__: target
     for target in (
-        readers, compressed, names, raw_manifest, sealed_manifest, array_files, command_line,
-        http_body,
+        readers, compressed, json_lines, documents, names, raw_manifest, sealed_manifest,
+        array_files, ranker_files, command_line, http_body,
     )
 }  # fmt: skip
