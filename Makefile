@@ -26,11 +26,12 @@ demo: $(VENV)/.has-core ## the main job on the data set shipped with the package
 test: $(VENV)/.has-test ## the whole test suite, on all cores
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-faults: $(VENV)/.has-test ## kill saving, appending, compacting and predicting; lose power; use damaged and forged models; SEED=, KILLS=, DISKS=, MODELS=
+faults: $(VENV)/.has-test ## kill saving, appending, compacting, predicting and training; lose power; use damaged and forged models; SEED=, KILLS=, DISKS=, MODELS=, WRITE=1
 	@mkdir -p build
-	@$(BIN)/python tests/faults/kills.py $(or $(SEED),1) $(or $(KILLS),600)
-	@$(BIN)/python tests/faults/power_loss.py $(or $(DISKS),1000) $(or $(SEED),1)
-	@$(BIN)/python tests/store/damage.py $(or $(SEED),1) $(or $(MODELS),5000) 2> build/faults.log || { tail -20 build/faults.log; exit 1; }
+	@WRITE=$(WRITE) $(BIN)/python tests/faults/kills.py $(or $(SEED),1) $(or $(KILLS),600)
+	@WRITE=$(WRITE) $(BIN)/python tests/faults/training.py $(or $(SEED),1) $(or $(KILLS),100) 2000
+	@WRITE=$(WRITE) $(BIN)/python tests/faults/power_loss.py $(or $(DISKS),10000) $(or $(SEED),1)
+	@WRITE=$(WRITE) $(BIN)/python tests/store/damage.py $(or $(SEED),1) $(or $(MODELS),5000) 2> build/faults.log || { tail -20 build/faults.log; exit 1; }
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/checked-kernels $(BIN)/python tests/store/damage.py \
 	  $(or $(SEED),1) $(or $(MODELS),5000) 2> build/faults.log || { tail -20 build/faults.log; exit 1; }
 

@@ -34,6 +34,35 @@ PROMISES = {
         "to 1e-12 for fractional exponents",
         "make soak",
     ),
+    "cuda-races": Promise(
+        "CUDA kernels are free of races and exact in any order of blocks and threads, on a CPU "
+        "under ThreadSanitizer and AddressSanitizer",
+        "make cuda-races",
+    ),
+    "kills": Promise(
+        "SIGKILL while saving, appending, compacting or predicting: the old or the new model, "
+        "complete; nothing reported is lost",
+        "make faults",
+    ),
+    "power-loss": Promise(
+        "Loss of power while saving, appending, compacting, relearning, compressing or "
+        "predicting: the old or the new model, complete",
+        "make faults",
+    ),
+    "training": Promise(
+        "Training that is killed or runs out of memory leaves the older model; what it makes has "
+        "the same bytes every time",
+        "make faults",
+    ),
+    "damage": Promise(
+        "Forged arrays with valid checksums are rejected or used, and never crash the process",
+        "make faults",
+    ),
+    "fuzz": Promise(
+        "Hostile files, models, requests and arguments are read, or rejected with a documented "
+        "error",
+        "make fuzz",
+    ),
 }
 
 

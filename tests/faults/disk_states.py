@@ -8,6 +8,7 @@ each new, renamed or removed entry may be there or not; in any combination. A re
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -163,11 +164,17 @@ class State(NamedTuple):
     step: int
 
 
-def disk_states(disk: Disk, calls: list[Call], most: int, seed: int = 0) -> Iterator[State]:
-    """States the disk can be left in, each once; at most `most` combinations per moment.
+SAMPLE = 1000
+"""Random combinations of a moment that has too many."""
+
+
+def disk_states(
+    disk: Disk, calls: list[Call], most: int, seed: int = 0, complete: list[bool] | None = None
+) -> Iterator[State]:
+    """States the disk can be left in, each once: all combinations of a moment, if at most `most`.
 
     Where a moment has more combinations, it is: nothing lost, all lost, each step lost alone, each
-    step kept alone, and random ones.
+    step kept alone, and random ones. `complete` gets whether each moment had all of them.
     """
     rng, seen = random.Random(seed), set()
     permanent: list[tuple[int, Step]] = []
@@ -177,7 +184,10 @@ def disk_states(disk: Disk, calls: list[Call], most: int, seed: int = 0) -> Iter
     for number, event in enumerate([*events, None]):
         if isinstance(event, int):  # until it returns, what it syncs may be lost: see below
             synced = [each for each in pending if event in each[1].inodes]
-        for choice in _choices([step for _, step in pending], most, rng):
+        steps = [step for _, step in pending]
+        if complete is not None:
+            complete.append(_combinations(steps) <= most)
+        for choice in _choices(steps, most, rng):
             kept = [
                 (*each, how) for each, how in zip(pending, choice, strict=True) if how != "lost"
             ]
@@ -196,19 +206,24 @@ def disk_states(disk: Disk, calls: list[Call], most: int, seed: int = 0) -> Iter
             reported.append(event)
 
 
+def _ways(step: Step) -> tuple[str, ...]:
+    return VARIANTS if step.write else VARIANTS[:2]
+
+
+def _combinations(steps: list[Step]) -> int:
+    return math.prod(len(_ways(step)) for step in steps)
+
+
 def _choices(steps: list[Step], most: int, rng: random.Random) -> Iterator[tuple[str, ...]]:
-    ways = [VARIANTS if step.write else VARIANTS[:2] for step in steps]
-    total = 1
-    for way in ways:
-        total *= len(way)
-    if total <= most:
+    ways = [_ways(step) for step in steps]
+    if _combinations(steps) <= most:
         yield from itertools.product(*ways)
         return
     for base, other in (("whole", "lost"), ("lost", "whole")):
         yield (base,) * len(ways)
         for i in range(len(ways)):
             yield (*(base,) * i, other, *(base,) * (len(ways) - i - 1))
-    for _ in range(most):
+    for _ in range(min(most, SAMPLE)):
         yield tuple(rng.choice(way) for way in ways)
 
 

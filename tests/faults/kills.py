@@ -19,6 +19,10 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+import promises
+
 from swnn_xp import SWNNClassifier, SWNNRanker, load
 from swnn_xp.bulk.lines import FORMATS, LineWriter
 from swnn_xp.bulk.predict_file import PredictJob, predict_file
@@ -191,6 +195,8 @@ def main() -> None:
             kills[kind] += 1
     print(", ".join(f"{count} kills of {kind}" for kind, count in kills.items()), end="; ")
     print(f"{midway} amid writing")
+    if os.environ.get("WRITE"):
+        promises.keep("kills", f"{count} kills, {midway} of them amid writing: nothing lost")
 
 
 if __name__ == "__main__":

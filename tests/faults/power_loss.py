@@ -1,8 +1,8 @@
 """Lose power at every moment of saving and predicting, in many of the ways that POSIX allows.
 
 python power_loss.py MOST [SEED]. A child process does the work with `record_writes.c` preloaded.
-From its calls `disk_states.py` derives what the disk may hold, up to MOST combinations for each
-moment; every such disk is written out, opened and used.
+From its calls `disk_states.py` derives what the disk may hold: every combination of a moment that
+has at most MOST of them, else some. Every such disk is written out, opened and used.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-sys.path.insert(0, str(Path(__file__).parent))  # pytest imports this file for its doctests
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # pytest imports this file, too
 
+import promises
 from disk_states import MARKER, Disk, disk_states, read_log, write_state
 
 from swnn_xp import SWNNClassifier, SWNNRanker, load, write_xmc
@@ -55,6 +58,14 @@ def compact(folder):
     append_and_compact.compact().save(folder)
 
 
+def relearn(folder):
+    load(folder).partial_fit(X[:2], Y[:2]).relearn().save(folder)
+
+
+def compress(folder):
+    load(folder).compress(0.5).save(folder)
+
+
 # What is there before, and what is done to it.
 SAVES = {
     "store": (lambda folder: save_arrays(folder, SMALL, {"v": 1}),
@@ -68,6 +79,9 @@ SAVES = {
     "ranker": (lambda folder: (ranker(0).save(folder),
                                ranker(1).save(folder.parents[1] / "next")),
                lambda folder: load(folder.parents[1] / "next").save(folder)),
+    "relearn": (lambda folder: ranker(0).save(folder), relearn),
+    "compress": (lambda folder: classifier(20).save(folder), compress),
+    "compress a ranker": (lambda folder: ranker(0).save(folder), compress),
 }  # fmt: skip
 
 
@@ -163,8 +177,16 @@ def prepare(what, root):
         SAVES[what][0](root / "model")
 
 
+class Tried(NamedTuple):
+    disks: int
+    moments: int
+    complete: int
+    """Moments of which every combination was tried."""
+
+
 def try_all(what, most, seed):
-    """Number of different disks that were tried."""
+    """Every disk that a loss of power may leave must be whole."""
+    complete = []
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch).resolve() / "disk"
         root.mkdir()
@@ -173,7 +195,7 @@ def try_all(what, most, seed):
         disk, calls = record(what, root)
         expected = (root / "out.tsv").read_bytes() if what == "predict" else content(root / "model")
         tried = 0
-        for state in disk_states(disk, calls, most, seed):
+        for state in disk_states(disk, calls, most, seed, complete):
             tried += 1
             folder = Path(scratch) / "after"
             folder.mkdir()
@@ -189,17 +211,26 @@ def try_all(what, most, seed):
                     f"{ {name: data and len(data) for name, data in state.files.items()} }"
                 ) from error
             shutil.rmtree(folder)
-        return tried
+        return Tried(tried, len(complete), sum(complete))
 
 
 def main():
     most, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    total = 0
+    found = []
     for what in sys.argv[3:] or (*SAVES, "predict"):
-        count = try_all(what, most, seed)
-        print(f"{what}: {count:,} different disks, none broken", flush=True)
-        total += count
-    print(f"power lost {total:,} times")
+        found.append(try_all(what, most, seed))
+        print(f"{what}: {said(found[-1])}", flush=True)
+    total = Tried(*map(sum, zip(*found, strict=True)))
+    print(f"power lost: {said(total)}")
+    if os.environ.get("WRITE"):
+        promises.keep("power-loss", said(total))
+
+
+def said(tried):
+    return (
+        f"{tried.disks:,} different disks, none broken; every combination at {tried.complete} of "
+        f"{tried.moments} moments"
+    )
 
 
 if __name__ == "__main__":

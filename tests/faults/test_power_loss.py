@@ -12,10 +12,11 @@ HERE = Path(__file__).parent
 
 
 def test_short_run():
-    command = [sys.executable, HERE / "power_loss.py", "60", "1", "store", "append", "predict"]
+    command = [sys.executable, HERE / "power_loss.py", "130", "1", "store", "append", "predict"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     assert "power lost" in run.stdout
+    assert "every combination at 22 of 22 moments" in run.stdout.splitlines()[0]  # the store
 
 
 def replaced(root, *, sync):

@@ -24,6 +24,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+import promises
+
 from swnn_xp import SWNNClassifier, load, write_xmc
 from swnn_xp.cli.main import main as swnn
 
@@ -162,11 +166,14 @@ def main() -> None:
         fit = Fit(Path(name), n_rows)
         killed = kill(fit, count, np.random.default_rng(seed))
         starved = starve(fit)
-    print(
-        f"{count} kills of training: {killed['old']} times the older model, {killed['new']} times "
-        f"the new one, whole; {starved['old']} ceilings of memory too low: one line, nothing "
-        f"written; {starved['new']} high enough: the same bytes"
+    figure = (
+        f"{count} kills: {killed['old']} times the older model, {killed['new']} times the new one; "
+        f"{starved['old']} ceilings of memory too low: one line, nothing written; "
+        f"{starved['new']} high enough: the same bytes"
     )
+    print(f"training: {figure}")
+    if os.environ.get("WRITE"):
+        promises.keep("training", figure)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,10 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+import promises
+
 from swnn_xp import SWNNClassifier, SWNNRanker, load
 from swnn_xp.store import open_arrays, opening, save_arrays
 
@@ -165,7 +169,10 @@ def main():
             results[
                 "refused on opening" if found < 0 else "refused later" if found else "used"
             ] += 1
-    print(", ".join(f"{count} {what}" for what, count in sorted(results.items())))
+    figure = ", ".join(f"{count:,} {what}" for what, count in sorted(results.items()))
+    print(figure)
+    if os.environ.get("WRITE"):
+        promises.keep("damage", f"{count:,} models: {figure}; no crash")
 
 
 if __name__ == "__main__":
