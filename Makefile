@@ -30,7 +30,7 @@ faults: $(VENV)/.has-test ## kill saving, appending, compacting, predicting and 
 	@mkdir -p build
 	@WRITE=$(WRITE) $(BIN)/python tests/faults/kills.py $(or $(SEED),1) $(or $(KILLS),600)
 	@WRITE=$(WRITE) $(BIN)/python tests/faults/training.py $(or $(SEED),1) $(or $(KILLS),100) 2000
-	@WRITE=$(WRITE) $(BIN)/python tests/faults/power_loss.py $(or $(DISKS),10000) $(or $(SEED),1)
+	@WRITE=$(WRITE) $(BIN)/python tests/faults/power_loss.py $(or $(DISKS),3000) $(or $(SEED),1)
 	@WRITE=$(WRITE) $(BIN)/python tests/store/damage.py $(or $(SEED),1) $(or $(MODELS),5000) 2> build/faults.log || { tail -20 build/faults.log; exit 1; }
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/checked-kernels $(BIN)/python tests/store/damage.py \
 	  $(or $(SEED),1) $(or $(MODELS),5000) 2> build/faults.log || { tail -20 build/faults.log; exit 1; }

@@ -27,7 +27,7 @@ SMALL = 2, (30, 2, 0, 2, 4, 5)
 """A problem and settings that reach every barrier with few threads."""
 
 
-PATIENCE = 200  # seconds; a run takes one on an idle machine
+PATIENCE = 60  # seconds; a run takes one on an idle machine
 
 
 class Found(AssertionError):

@@ -164,7 +164,7 @@ class State(NamedTuple):
     step: int
 
 
-SAMPLE = 1000
+SAMPLE = 100
 """Random combinations of a moment that has too many."""
 
 

@@ -223,7 +223,8 @@ def main():
     total = Tried(*map(sum, zip(*found, strict=True)))
     print(f"power lost: {said(total)}")
     if os.environ.get("WRITE"):
-        promises.keep("power-loss", said(total))
+        works = ", ".join(sys.argv[3:] or ("all works",))
+        promises.keep("power-loss", f"{said(total)} ({works})")
 
 
 def said(tried):

@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 
 
 def test_short_run():
-    command = [sys.executable, HERE / "power_loss.py", "130", "1", "store", "append", "predict"]
+    command = [sys.executable, HERE / "power_loss.py", "130", "1", "store", "predict"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     assert "power lost" in run.stdout

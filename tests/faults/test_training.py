@@ -7,7 +7,7 @@ from pathlib import Path
 
 def test_short_run():
     script = Path(__file__).with_name("training.py")
-    command = [sys.executable, script, "1", "5", "1500"]
+    command = [sys.executable, script, "1", "3", "1500"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert run.returncode == 0, run.stderr[-3000:]
     assert "3 high enough: the same bytes" in run.stdout
