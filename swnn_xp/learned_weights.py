@@ -41,7 +41,8 @@ class LearnedWeights(Estimator):
     beta : float, default 1.0
         Exponent of the Jaccard index.
     max_rows : int, default 125_000
-        Most rows to learn from; where there are more than 25,000, half of them suffice.
+        Most rows to learn from. A quarter of the rows suffices, or as many as have 1.5 million
+        non-zeros.
     random_state : int, default 0
         Seed of the choice of rows and of the descent.
     memory_budget : int, default 10**9

@@ -79,8 +79,8 @@ class SWNNRanker(RelearningEstimator):
     rare_labels : float, default 0.0
         Weight of rarity, minus the logarithm of a label's propensity, in scores; try 0.25.
     calibrate : bool, default True
-        Fit probabilities on rows that are left out of the label models for it. They are trained
-        twice then; without it, a probability is ``(score + 1) / 2`` and too timid.
+        Fit probabilities on rows that are left out of the label models for it; without it, a
+        probability is ``(score + 1) / 2`` and too timid.
     threshold : "f1" or float, default "f1"
         What `predict` predicts: "f1" takes the score that gave the best micro-F1 on those rows; a
         number is the probability to be passed, 0.5 being the paper's rule.

@@ -7,13 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from swnn_kernels.dtypes import frozen
 from swnn_kernels.learn import descent as kernels
 from swnn_kernels.learn.pairs import Block, count_pairs, place_pairs
 from swnn_xp.learn.candidates import Candidates
-from swnn_xp.learn.elsewhere import Helpers, LabelTask, TrainedTask, helpers
+from swnn_xp.learn.elsewhere import Helpers, LabelTask, Own, TrainedTask, helpers, joined
 from swnn_xp.rows.fixed_point import QUANTISED_SCALE
 from swnn_xp.rows.records import LabelRows, QuantisedRows
 from swnn_xp.rows.slicing import pointers_of_sizes
@@ -21,7 +22,15 @@ from swnn_xp.rows.slicing import pointers_of_sizes
 _ROOM = 1 << 20  # weights that a thread collects before they are copied
 _CHUNK = 250_000  # pairs that a thread takes at a time
 Done = Callable[[int, int], None]
-_Chunk = tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]
+
+_NONE = Own(np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0, np.float32))
+
+
+class _Chunk(NamedTuple):
+    """What the descent finds for a run of labels, beside sizes and biases."""
+
+    own: Own
+    squares: NDArray[np.int64]
 
 
 class LabelModels(NamedTuple):
@@ -33,9 +42,14 @@ class LabelModels(NamedTuple):
     biases: NDArray[np.float64]  # (n_labels,)
     modelled: NDArray[np.uint8]  # (n_labels,)
     squares: NDArray[np.int64]  # (n_features,): of all weights, also of those dropped
+    scores: NDArray[np.float32] = np.empty(0, np.float32)  # of rows left out; see `train_labels`
 
 
-def prepare_rows(rows: QuantisedRows, scales: NDArray[np.float64] | None = None) -> kernels.Rows:
+def prepare_rows(
+    rows: QuantisedRows,
+    scales: NDArray[np.float64] | None = None,
+    left_out: NDArray[np.int64] | None = None,
+) -> kernels.Rows:
     """Rows as the descent takes them.
 
     Parameters
@@ -44,6 +58,8 @@ def prepare_rows(rows: QuantisedRows, scales: NDArray[np.float64] | None = None)
     scales : array of float64, (n_features,), optional
         Factors of the features. All are multiplied by one number, so that rows have a mean squared
         length of 1.
+    left_out : array of int64, optional
+        Rows whose candidates are scored by models without them.
 
     Examples
     --------
@@ -63,8 +79,11 @@ def prepare_rows(rows: QuantisedRows, scales: NDArray[np.float64] | None = None)
         values *= factors[rows.indices]
     values = frozen(values)
     kernels.measure_rows(indptr, values, norms)
-    features, factors = frozen(rows.indices), frozen(factors)
-    return kernels.Rows(indptr, features, values, frozen(norms), factors)
+    marks = np.zeros(0 if left_out is None else rows.n_rows, np.uint8)
+    if left_out is not None:
+        marks[left_out] = 1
+    parts = rows.indices, values, norms, factors, marks
+    return kernels.Rows(indptr, *map(frozen, parts))
 
 
 def group_pairs(
@@ -115,6 +134,7 @@ def train_labels(
     n_jobs: int = 1,
     done: Done | None = None,
     scales: NDArray[np.float64] | None = None,
+    left_out: NDArray[np.int64] | None = None,
 ) -> LabelModels:
     """Train all labels, on several threads or elsewhere; the result does not depend on it.
 
@@ -131,6 +151,8 @@ def train_labels(
     scales : array of float64, (n_features,), optional
         Factors of the features while the models are trained; see `prepare_rows`. The weights
         returned are those of features that are not scaled.
+    left_out : array of int64, optional
+        Rows whose candidates are to be scored by models without them, too.
 
     Examples
     --------
@@ -142,10 +164,9 @@ def train_labels(
     ['0.67', '-0.67']
     """
     n_labels = pairs.indptr.size - 1
-    prepared, chunks = prepare_rows(rows, scales), _chunks(pairs.indptr)
+    prepared, chunks = prepare_rows(rows, scales, left_out), _chunks(pairs.indptr)
     shared = rows.n_features, np.zeros(n_labels, np.int64), np.zeros(n_labels)
-    squares = np.zeros(rows.n_features, np.int64)
-    parts = [(np.empty(0, np.int32), np.empty(0, np.float32))]
+    squares, parts = np.zeros(rows.n_features, np.int64), []
     pool = ThreadPoolExecutor(n_jobs)
     try:
         trained: Iterator[_Chunk]
@@ -153,31 +174,30 @@ def train_labels(
             trained = _train_elsewhere(others, prepared, pairs, problem, chunks, shared)
         else:
             trained = pool.map(lambda c: _train_chunk(prepared, pairs, problem, c, shared), chunks)
-        for (_, last), (features, weights, part_squares) in zip(chunks, trained, strict=True):
-            parts.append((features, weights))
-            squares += part_squares
+        for (_, last), part in zip(chunks, trained, strict=True):
+            parts.append(part.own)
+            squares += part.squares
             if done is not None:
                 done(int(pairs.indptr[last]), int(pairs.indptr[-1]))
     finally:  # after an error or Ctrl-C no further chunk is begun
         pool.shutdown(cancel_futures=True)
-    features, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return _assemble(features, weights, shared[1], shared[2], squares)
+    return _assemble(joined([_NONE, *parts]), squares, *shared[1:])
 
 
 def _assemble(
-    features: NDArray[np.int32],
-    weights: NDArray[np.float32],
+    own: Own,
+    squares: NDArray[np.int64],
     sizes: NDArray[np.int64],
     biases: NDArray[np.float64],
-    squares: NDArray[np.int64],
 ) -> LabelModels:
     """Put the features of each label in ascending order."""
-    kept = np.maximum(sizes, 0)
-    keys = np.repeat(np.arange(sizes.size) * squares.size, kept) + features
-    order = np.argsort(keys)
+    indptr = pointers_of_sizes(np.maximum(sizes, 0))
+    shape = sizes.size, squares.size
+    models = sp.csr_array((own.weights, own.features, indptr), shape=shape, copy=False)
+    models.sort_indices()
+    features = models.indices.astype(np.int32, copy=False)
     modelled = (sizes >= 0).astype(np.uint8)
-    indptr = pointers_of_sizes(kept)
-    return LabelModels(indptr, features[order], weights[order], biases, modelled, squares)
+    return LabelModels(indptr, features, models.data, biases, modelled, squares, own.scores)
 
 
 def _chunks(indptr: NDArray[np.int64]) -> list[tuple[int, int]]:
@@ -205,14 +225,19 @@ def _train_chunk(
         touched=np.empty(most, np.uint8),
         squares=np.zeros(n_features, np.int64),
     )
-    room = 2 * n_features + _ROOM
-    models = kernels.Models(np.empty(room, np.int32), np.empty(room, np.float32), sizes, biases)
+    room, own = 2 * n_features + _ROOM, slice(*pairs.indptr[list(chunk)])
+    n_scores = np.count_nonzero(rows.left_out[pairs.rows[own]]) if rows.left_out.size else 0
+    models = kernels.Models(
+        np.empty(room, np.int32), np.empty(room, np.float32), sizes, biases,
+        np.empty(n_scores, np.float32),
+    )  # fmt: skip
     parts, label = [], chunk[0]
     while label < chunk[1]:
-        label, kept = kernels.descend(rows, pairs, problem, buffers, models, label, chunk[1])
-        parts.append((models.features[:kept].copy(), models.weights[:kept].copy()))
-    features, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return features, weights, buffers.squares
+        label, *ends = kernels.descend(rows, pairs, problem, buffers, models, label, chunk[1])
+        kept, scored = ends
+        found = models.features[:kept], models.weights[:kept], models.scores[:scored]
+        parts.append(Own(*(part.copy() for part in found)))
+    return _Chunk(joined(parts), buffers.squares)
 
 
 def _train_elsewhere(
@@ -228,7 +253,7 @@ def _train_elsewhere(
     tasks = (_label_task(pairs, problem, chunk, n_features) for chunk in chunks)
     for (first, last), done in zip(chunks, others.train(rows, tasks), strict=True):
         sizes[first:last], biases[first:last] = done.sizes, done.biases
-        yield done.features, done.weights, done.squares
+        yield _Chunk(done.own, done.squares)
 
 
 def _label_task(
@@ -248,11 +273,11 @@ def train_task(rows: kernels.Rows, task: LabelTask) -> TrainedTask:
     indptr, costs = np.zeros(task.n_labels + 1, np.int64), np.zeros(task.n_labels)
     indptr[first : last + 1], costs[first:last] = task.pairs.indptr, task.problem.costs
     sizes, biases = np.zeros(task.n_labels, np.int64), np.zeros(task.n_labels)
-    features, weights, squares = _train_chunk(
+    own, squares = _train_chunk(
         kernels.Rows(*map(frozen, rows)),
         kernels.Pairs(indptr, *map(np.array, task.pairs[1:])),  # writable, as where they were made
         task.problem._replace(costs=costs),
         (first, last),
         (task.n_features, sizes, biases),
     )
-    return TrainedTask(features, weights, squares, sizes[first:last], biases[first:last])
+    return TrainedTask(own, squares, sizes[first:last], biases[first:last])

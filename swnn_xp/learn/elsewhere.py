@@ -33,11 +33,23 @@ class LabelTask(NamedTuple):
     """With the costs of these labels only."""
 
 
-class TrainedTask(NamedTuple):
-    """Models of a run of labels."""
+class Own(NamedTuple):
+    """What belongs to the labels of a run, one after the other."""
 
     features: NDArray[np.int32]
     weights: NDArray[np.float32]
+    scores: NDArray[np.float32]  # of the candidates of rows left out
+
+
+def joined(runs: list[Own]) -> Own:
+    """One run after the other."""
+    return Own(*(np.concatenate(part) for part in zip(*runs, strict=True)))
+
+
+class TrainedTask(NamedTuple):
+    """Models of a run of labels."""
+
+    own: Own
     squares: NDArray[np.int64]  # (n_features,)
     sizes: NDArray[np.int64]  # (labels of the run,)
     biases: NDArray[np.float64]  # (labels of the run,)

@@ -1,7 +1,7 @@
 """Scores of rows that were left out of the label models: what probabilities are fitted on.
 
-A model is too sure of the rows that it was trained on. So the labels that are candidates of a
-tenth of the rows are trained once more, without these rows.
+A model is too sure of the rows that it was trained on. So once a label is trained, the descent
+takes a tenth of the rows out of its solution, mends that, and scores these rows.
 """
 
 from __future__ import annotations
@@ -9,55 +9,41 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from swnn_kernels.learn.descent import MISSED, Pairs, Problem
-from swnn_kernels.learn.rank import SCORE_BITS
-from swnn_kernels.learn.score_pairs import score_pairs
-from swnn_kernels.learn.scorer import Scorer
-from swnn_kernels.records import Rows
+from swnn_kernels.learn.descent import MISSED, Pairs
 from swnn_xp.learn.calibration import Judgement
-from swnn_xp.learn.descent import Done, train_labels
-from swnn_xp.learn.quantised_models import quantise_models
-from swnn_xp.rows.records import LabelRows, QuantisedRows
-from swnn_xp.rows.slicing import pointers_of_sizes
-
-_STEP = 2.0**-SCORE_BITS
-_NO_TABLES = np.zeros((2, 1, 1), np.int64)
+from swnn_xp.rows.records import LabelRows
 
 
 def judge_left_out(
-    training: tuple[QuantisedRows, LabelRows],
+    truth: LabelRows,
     pairs: Pairs,
-    problem: Problem,
+    scores: NDArray[np.float32],
     vote_weight: float,
     out: NDArray[np.int64],
-    n_jobs: int = 1,
-    done: Done | None = None,
-    scales: NDArray[np.float64] | None = None,
 ) -> Judgement:
-    """Score the candidates of the rows ``out`` by models that were trained without these rows."""
-    plain, truth = training
-    label = np.repeat(np.arange(pairs.indptr.size - 1), np.diff(pairs.indptr))
-    is_out = np.zeros(plain.n_rows, bool)
+    """Put what the descent says of the candidates of the rows ``out`` in the order of the rows.
+
+    Parameters
+    ----------
+    truth : LabelRows
+    pairs : Pairs
+    scores : array of float32
+        Of the candidates of these rows, in the order of the pairs; not a number where the label
+        has no model without them: then the vote alone is the score.
+    vote_weight : float
+        Weight of the vote in the offsets of the pairs.
+    out : array of int64
+    """
+    is_out = np.zeros(truth.n_rows, bool)
     is_out[out] = True
-    left = is_out[pairs.rows]
-    asked = np.flatnonzero(left & (pairs.signs != MISSED))
-    asked = asked[np.argsort(pairs.rows[asked], kind="stable")]
-    rows, labels = pairs.rows[asked].astype(np.int64), label[asked]
-    wanted = np.zeros(pairs.indptr.size - 1, bool)
-    wanted[labels] = True
-    kept = _kept(pairs, ~left & wanted[label], label)
-    models = train_labels(plain, kept, problem, n_jobs, done, scales)
-    scorer = Scorer.prepare(quantise_models(models, _NO_TABLES), plain.n_features)
-    votes = pairs.offsets[asked].astype(np.float64)
-    linear = score_pairs(scorer, Rows(*plain), (rows, labels)) * _STEP
-    modelled = models.modelled[labels] != 0
-    alone = votes / vote_weight if vote_weight > 0 else votes  # the offset is weighted
-    scores = np.where(modelled, votes + linear, alone)
-    n_positives = int(np.diff(truth.indptr)[out].sum())
-    return Judgement(rows, labels, scores, pairs.signs[asked] > 0, n_positives)
-
-
-def _kept(pairs: Pairs, keep: NDArray[np.bool_], label: NDArray[np.int64]) -> Pairs:
-    sizes = np.bincount(label[keep], minlength=pairs.indptr.size - 1)
-    parts = (part[keep] for part in pairs[1:])
-    return Pairs(pointers_of_sizes(sizes), *parts)
+    asked = np.flatnonzero(is_out[pairs.rows] & (pairs.signs != MISSED))
+    votes = pairs.offsets[asked] / (vote_weight if vote_weight > 0 else 1.0)
+    labels = np.searchsorted(pairs.indptr, asked, side="right") - 1
+    order = np.argsort(pairs.rows[asked], kind="stable")
+    return Judgement(
+        rows=pairs.rows[asked][order].astype(np.int64),
+        labels=labels[order],
+        scores=np.where(np.isnan(scores), votes, scores)[order].astype(np.float64),
+        right=(pairs.signs[asked] > 0)[order],
+        n_positives=int(np.diff(truth.indptr)[out].sum()),
+    )

@@ -79,6 +79,8 @@ class TrainingSettings(NamedTuple):
             missed=0.0,
             scale_power=0.0,
             C_power=0.0,
+            tolerance=0.5,
+            passes=5,
             calibrate=False,
         )
 

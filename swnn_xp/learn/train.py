@@ -15,7 +15,7 @@ from swnn_kernels.learn.vote_score import look_up
 from swnn_kernels.vote.labels import Labels
 from swnn_xp.learn.calibration import Calibration, chosen_rows, fit_calibration
 from swnn_xp.learn.candidates import Candidates, Learners, Voters, copy_numbers, leave_one_out
-from swnn_xp.learn.descent import Done, LabelModels, group_pairs, train_labels
+from swnn_xp.learn.descent import LabelModels, group_pairs, train_labels
 from swnn_xp.learn.feature_weights import feature_weights
 from swnn_xp.learn.host_search import Search
 from swnn_xp.learn.left_out import judge_left_out
@@ -36,7 +36,8 @@ Indexer = Callable[[QuantisedRows], Search]
 """Indexes rows for search, on whatever backend."""
 _LARGEST_BLOCK = 16_384
 _FIRST_CANDIDATES = 50  # whose recall is taken, however many there are
-_FEW_ROWS = 25_000  # up to here, feature weights are learned from all rows
+_WEIGHT_PART = 4  # feature weights are learned from every fourth row ...
+_WEIGHT_ENTRIES = 1_500_000  # ... but from no fewer rows than have this many non-zeros
 _CANDIDATE_BYTES = 13, 10  # temporaries of a candidate, and of each of its cuts
 _NEIGHBOUR_BYTES = 16
 _LEFT_OUT = 0.1  # share of the rows whose scores probabilities are fitted on
@@ -82,7 +83,7 @@ def learn_feature_weights(
     rows: ValueRows, labels: LabelRows, settings: TrainingSettings, index: Indexer, tell: Progress
 ) -> tuple[NDArray[np.float64], float]:
     """Feature weights, learned from a part of the rows, and the candidates' recall there."""
-    part = part_of_rows(labels.n_rows, settings)
+    part = part_of_rows(rows, settings)
     some = rows if part is None else take_rows(rows, part)
     plain = quantise_rows(some)
     training = Training(plain, plain, labels if part is None else take_rows(labels, part))
@@ -97,9 +98,14 @@ def learn_feature_weights(
     return feature_weights(models.squares, plain.indices), judged.recall
 
 
-def part_of_rows(n_rows: int, settings: TrainingSettings) -> NDArray[np.int64] | None:
-    """Rows to learn feature weights from, ascending; None for all of them."""
-    wanted = min(max(n_rows // 2, _FEW_ROWS), settings.weight_rows)
+def part_of_rows(rows: ValueRows, settings: TrainingSettings) -> NDArray[np.int64] | None:
+    """Rows to learn feature weights from, ascending; None for all of them.
+
+    Long rows say more about their features, so fewer of them do.
+    """
+    n_rows = rows.indptr.size - 1
+    enough = n_rows * _WEIGHT_ENTRIES // max(1, rows.indices.size)
+    wanted = min(max(n_rows // _WEIGHT_PART, enough), settings.weight_rows)
     if wanted >= n_rows:
         return None
     chosen = np.random.default_rng(settings.random_state).choice(n_rows, wanted, replace=False)
@@ -194,19 +200,18 @@ def _label_models(
     labels = training.labels
     n_rows = np.bincount(labels.indices, minlength=labels.n_labels)
     problem = label_problem(n_rows, rule, settings)
-
-    def telling(stage: str) -> Done:
-        return lambda done, total: tell(stage, done, total)
-
-    scales = scales_of(training.weights, rule)
-    plain, n_jobs = training.plain, settings.n_jobs
-    models = train_labels(plain, pairs, problem, n_jobs, telling("label models"), scales)
-    if not settings.calibrate:
+    out = None
+    if settings.calibrate:
+        out = chosen_rows(labels.n_rows, _LEFT_OUT, settings.random_state)
+    models = train_labels(
+        training.plain, pairs, problem, settings.n_jobs,
+        lambda done, total: tell("label models", done, total),
+        scales_of(training.weights, rule), out,
+    )  # fmt: skip
+    if out is None:
         return models, None
-    out = chosen_rows(training.labels.n_rows, _LEFT_OUT, settings.random_state)
-    rows, machine = (plain, training.labels), (n_jobs, telling("probabilities"))
-    judged_out = judge_left_out(rows, pairs, problem, rule.vote_weight, out, *machine, scales)
-    added = _rarity(training.labels, settings)[judged_out.labels] * 2.0**-SCORE_BITS
+    judged_out = judge_left_out(labels, pairs, models.scores, rule.vote_weight, out)
+    added = _rarity(labels, settings)[judged_out.labels] * 2.0**-SCORE_BITS
     return models, fit_calibration(judged_out._replace(scores=judged_out.scores + added))
 
 

@@ -18,6 +18,7 @@ from swnn_kernels.learn.rank import SCORE_BITS
 _PENALTY = 0.0005
 _ROUNDS = 30
 _CLOSE = 1e-6
+_MANY_PAIRS = 100_000  # from here on, rounds begin at what fits every tenth pair
 
 
 class VoteScore(NamedTuple):
@@ -90,6 +91,20 @@ def _newton(values: NDArray[np.float64], signs: NDArray[np.float64]) -> NDArray[
     values = np.concatenate([values, np.ones((n, 1))], axis=1)
     penalty = np.diag([_PENALTY * n / 2] * m + [0.0])
     weights = np.zeros(m + 1)
+    if n >= _MANY_PAIRS:
+        sample = (np.ascontiguousarray(part[::10]) for part in (values, signs))
+        weights = _rounds(*sample, penalty / 10, weights)
+    return _rounds(values, signs, penalty, weights)
+
+
+def _rounds(
+    values: NDArray[np.float64],
+    signs: NDArray[np.float64],
+    penalty: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Newton's method from some weights on."""
+    m = weights.size - 1
     for _ in range(_ROUNDS):
         hessian, gradient = np.zeros((m + 1, m + 1)), np.zeros(m + 1)
         kernels.add_moments(values, signs, weights, hessian, gradient)

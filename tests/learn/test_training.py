@@ -49,14 +49,13 @@ def test_threads_blocks_and_chunks_do_not_change_a_bit(monkeypatch, n_jobs, budg
 
 
 def test_a_seed_decides(monkeypatch):
-    monkeypatch.setattr(train, "_FEW_ROWS", 50)  # feature weights from half of the rows
+    monkeypatch.setattr(train, "_WEIGHT_ENTRIES", 1)  # feature weights from a quarter of the rows
     one = digest(SWNNRanker(n_neighbors=9, random_state=1).fit(X, Y))
     assert one == digest(SWNNRanker(n_neighbors=9, random_state=1).fit(X, Y))
     assert one != digest(SWNNRanker(n_neighbors=9, random_state=2).fit(X, Y))
 
 
 def test_feature_weights_come_from_a_part_of_the_rows(monkeypatch):
-    monkeypatch.setattr(train, "_FEW_ROWS", 50)
     searched = []
     real = train.find_neighbours
 
@@ -65,10 +64,12 @@ def test_feature_weights_come_from_a_part_of_the_rows(monkeypatch):
         return real(training, *rest)
 
     monkeypatch.setattr(train, "find_neighbours", count)
-    LearnedWeights(n_neighbors=9).fit(X, Y)
+    for entries in (1, np.count_nonzero(X) * 3 // 5):
+        monkeypatch.setattr(train, "_WEIGHT_ENTRIES", entries)
+        LearnedWeights(n_neighbors=9).fit(X, Y)
     LearnedWeights(n_neighbors=9, max_rows=30).fit(X, Y)
     SWNNRanker(n_neighbors=9).fit(X, Y)
-    assert searched == [100, 30, 100, 200]
+    assert searched == [50, 119, 30, 119, 200]
 
 
 def test_any_form_of_the_input_trains_the_same_model():

@@ -19,6 +19,7 @@ SQUARES_SCALE = 2.0**32
 """Squared weights are added up as integers of this scale: in any order, the same sum."""
 _LINE = 16  # features or values of a cache line
 _AHEAD = 4  # pairs between the request for a row's pointers and their use
+_PASSES_WITHOUT = 3  # over pairs of a label once rows were left out
 MISSED = 2
 """Sign of a positive pair whose label was no candidate of its row."""
 
@@ -31,6 +32,7 @@ class Rows(NamedTuple):
     values: np.ndarray  # float32, (nnz,): quantised values / 2**23, exact, times the scale
     norms: np.ndarray  # float64, (n_rows,): squared length
     scales: np.ndarray  # float32, (n_features,): a large one makes a large weight cost less
+    left_out: np.ndarray  # uint8, (n_rows,) or empty: 1 for rows to score by models without them
 
 
 class Pairs(NamedTuple):
@@ -71,6 +73,7 @@ class Models(NamedTuple):
     weights: np.ndarray  # float32, the same
     sizes: np.ndarray  # int64, (n_labels,): -1 for a label without a positive pair
     biases: np.ndarray  # float64, (n_labels,)
+    scores: np.ndarray  # float32: of the candidates of rows left out, in the order of the pairs
 
 
 @kernel
@@ -135,6 +138,12 @@ def _margin(rows, row, weights):  # type: ignore[no-untyped-def]
 
 
 @inline
+def _add_row(rows, row, factor, weights):  # type: ignore[no-untyped-def]
+    for f in range(np.uint64(rows.indptr[row]), np.uint64(rows.indptr[row + 1])):
+        weights[np.uint64(rows.features[f])] += factor * rows.values[f]
+
+
+@inline
 def _step(rows, pairs, p, dual, bias, weights, extra):  # type: ignore[no-untyped-def]
     """Update one dual variable; the new dual, the new bias and the projected gradient."""
     diagonal, bias_feature = extra
@@ -147,8 +156,7 @@ def _step(rows, pairs, p, dual, bias, weights, extra):  # type: ignore[no-untype
     reach = rows.norms[row] + bias_feature * bias_feature + diagonal
     updated = max(0.0, dual - gradient / reach)
     change = (updated - dual) * sign
-    for f in range(np.uint64(rows.indptr[row]), np.uint64(rows.indptr[row + 1])):
-        weights[np.uint64(rows.features[f])] += change * rows.values[f]
+    _add_row(rows, row, change, weights)
     return updated, bias + change * bias_feature, abs(gradient)
 
 
@@ -170,12 +178,30 @@ def _ask_ahead(rows, pairs, first, order, at, size):  # type: ignore[no-untyped-
 
 
 @inline
+def _extras(problem, label):  # type: ignore[no-untyped-def]
+    """D and bias feature: of a label's candidates, and of positives that were none."""
+    diagonal = 0.5 / problem.costs[label]
+    return (diagonal, 1.0), (diagonal / problem.missed, problem.missed_bias)
+
+
+@inline
+def _visit(rows, pairs, first, i, bias, extras, buffers):  # type: ignore[no-untyped-def]
+    """Update the i-th dual variable of a label; the bias and the projected gradient."""
+    extra = extras[1] if pairs.signs[first + i] == MISSED else extras[0]
+    buffers.duals[i], bias, gradient = _step(
+        rows, pairs, first + i, buffers.duals[i], bias, buffers.weights, extra
+    )
+    if buffers.duals[i] != 0.0:
+        buffers.touched[i] = 1
+    return bias, gradient
+
+
+@inline
 def _solve(rows, pairs, label, problem, buffers):  # type: ignore[no-untyped-def]
     """Descend for one label, into ``buffers.weights``; the bias."""
     first = pairs.indptr[label]
     size = pairs.indptr[label + 1] - first
-    diagonal = 0.5 / problem.costs[label]
-    usual, missed = (diagonal, 1.0), (diagonal / problem.missed, problem.missed_bias)
+    extras = _extras(problem, label)
     for i in range(size):
         buffers.duals[i] = 0.0
         buffers.order[i] = i
@@ -187,12 +213,7 @@ def _solve(rows, pairs, label, problem, buffers):  # type: ignore[no-untyped-def
         for at in range(size):
             i = buffers.order[at]
             _ask_ahead(rows, pairs, first, buffers.order, at, size)
-            extra = missed if pairs.signs[first + i] == MISSED else usual
-            buffers.duals[i], bias, gradient = _step(
-                rows, pairs, first + i, buffers.duals[i], bias, buffers.weights, extra
-            )
-            if buffers.duals[i] != 0.0:
-                buffers.touched[i] = 1
+            bias, gradient = _visit(rows, pairs, first, i, bias, extras, buffers)
             largest = max(largest, gradient)
         if largest < problem.tolerance:
             break
@@ -227,29 +248,104 @@ def _take_weights(rows, pairs, label, dropped, buffers, models, kept):  # type: 
 
 
 @inline
-def _any_right(pairs, label):  # type: ignore[no-untyped-def]
+def _any_right(rows, pairs, label, all_rows):  # type: ignore[no-untyped-def]
+    """Whether a label has a positive pair; or only then if it is one of a row not left out."""
     right = False
     for p in range(pairs.indptr[label], pairs.indptr[label + 1]):
-        right |= pairs.signs[p] > 0
+        right |= pairs.signs[p] > 0 and (all_rows or not rows.left_out[pairs.rows[p]])
     return right
+
+
+@inline
+def _solve_without(rows, pairs, label, problem, buffers):  # type: ignore[no-untyped-def]
+    """Descend on from a label's solution, without the rows left out; the bias.
+
+    Their part is taken from the weights; a few passes over the other pairs that had a part make up
+    for it.
+    """
+    first = pairs.indptr[label]
+    size = pairs.indptr[label + 1] - first
+    extras, bias, active = _extras(problem, label), 0.0, 0
+    for i in range(size):
+        row, dual = pairs.rows[first + i], buffers.duals[i]
+        if dual == 0.0 or rows.left_out[row]:
+            continue
+        sign = 1.0 if pairs.signs[first + i] > 0 else -1.0
+        _add_row(rows, row, dual * sign, buffers.weights)
+        bias += dual * sign * (extras[1] if pairs.signs[first + i] == MISSED else extras[0])[1]
+        buffers.order[active] = i
+        active += 1
+    for _ in range(_PASSES_WITHOUT):
+        for at in range(active):
+            _ask_ahead(rows, pairs, first, buffers.order, at, active)
+            bias, _ = _visit(rows, pairs, first, buffers.order[at], bias, extras, buffers)
+    return bias
+
+
+@inline
+def _clear(rows, pairs, label, buffers):  # type: ignore[no-untyped-def]
+    first = pairs.indptr[label]
+    for p in range(first, pairs.indptr[label + 1]):
+        row = pairs.rows[p]
+        if buffers.touched[p - first]:
+            for f in range(rows.indptr[row], rows.indptr[row + 1]):
+                buffers.weights[rows.features[f]] = 0.0
+
+
+@inline
+def _kept_margin(rows, row, weights, dropped):  # type: ignore[no-untyped-def]
+    """Dot product of a row and the weights that a model would keep."""
+    total = 0.0
+    for p in range(rows.indptr[row], rows.indptr[row + 1]):
+        feature = rows.features[p]
+        if abs(weights[feature] * rows.scales[feature]) > dropped:
+            total += weights[feature] * rows.values[p]
+    return total
+
+
+@inline
+def _score_left_out(rows, pairs, label, problem, buffers, models, scored):  # type: ignore[no-untyped-def]
+    """Score the candidates of rows left out by models without them; the number scored so far.
+
+    The score is not a number where no positive pair would be left.
+    """
+    is_asked = False
+    for p in range(pairs.indptr[label], pairs.indptr[label + 1]):
+        is_asked |= rows.left_out[pairs.rows[p]] != 0 and pairs.signs[p] != MISSED
+    if not is_asked:
+        return scored
+    has_model, bias = _any_right(rows, pairs, label, False), 0.0
+    if has_model:
+        bias = _solve_without(rows, pairs, label, problem, buffers)
+    for p in range(pairs.indptr[label], pairs.indptr[label + 1]):
+        row = pairs.rows[p]
+        if rows.left_out[row] and pairs.signs[p] != MISSED:
+            score = _kept_margin(rows, row, buffers.weights, problem.dropped)
+            models.scores[scored] = score + bias + pairs.offsets[p] if has_model else np.nan
+            scored += 1
+    if has_model:
+        _clear(rows, pairs, label, buffers)
+    return scored
 
 
 @kernel
 def descend(rows, pairs, problem, buffers, models, first, last):  # type: ignore[no-untyped-def]
     """Train labels from ``first`` on, to ``last`` or while there is room for a model.
 
-    Returns the first label not trained and the number of weights kept. A label's features come in
-    the order in which they were met.
+    Returns the first label not trained, the number of weights kept and that of scores. A label's
+    features come in the order in which they were met.
     """
-    kept = np.int64(0)
+    kept, scored = np.int64(0), np.int64(0)
     for label in range(first, last):
         if models.features.size - kept < buffers.weights.size:
-            return label, kept
+            return label, kept, scored
         models.sizes[label] = -1
         models.biases[label] = 0.0
-        if _any_right(pairs, label):
+        if _any_right(rows, pairs, label, True):
             before = kept
             models.biases[label] = _solve(rows, pairs, label, problem, buffers)
             kept = _take_weights(rows, pairs, label, problem.dropped, buffers, models, kept)
             models.sizes[label] = kept - before
-    return last, kept
+        if rows.left_out.size:
+            scored = _score_left_out(rows, pairs, label, problem, buffers, models, scored)
+    return last, kept, scored

@@ -10,7 +10,6 @@ from swnn_kernels.learn.candidates import Selection, digest_rows, find_candidate
 from swnn_kernels.learn.descent import Buffers, Models, Pairs, Problem, Rows, descend, measure_rows
 from swnn_kernels.learn.pairs import Block, count_pairs, place_pairs
 from swnn_kernels.learn.rank import rank_candidates
-from swnn_kernels.learn.score_pairs import score_pairs
 from swnn_kernels.learn.scorer import Ranker, Scorer
 from swnn_kernels.learn.session import CandidateRanker
 from swnn_kernels.learn.vote_score import add_moments, look_up
@@ -41,7 +40,6 @@ def train() -> None:
     scores = np.empty(2, np.int64)
     look_up(bins.reshape(-1, 1), np.zeros((1, N_BINS), np.int64), scores)
     add_moments(np.ones((2, 2)), np.ones(2), np.zeros(2), np.zeros((2, 2)), np.zeros(2))
-    score_pairs(_scorer(), QueryRows(rows[0], rows[1], rows[2], 1), (_ints(0), _ints(0)))
     _descend(Block(0, names, right, labels.indptr, labels.indices))
 
 
@@ -50,14 +48,16 @@ def _descend(block: Block) -> None:
     count_pairs(block, True, ends)
     pairs = Pairs(_ints(0, 2), np.empty(2, np.int32), np.empty(2, np.float32), np.empty(2, np.int8))
     place_pairs(block, offsets, True, 0.0, np.zeros(1, np.int64), pairs)
-    parts = _ints(0, 1, 2), _short(0, 0), np.ones(2, np.float32), np.ones(2), np.ones(1, np.float32)
-    measure_rows(frozen(parts[0]), frozen(parts[2]), np.empty(2))
+    floats = np.ones(2, np.float32), np.ones(2), np.ones(1, np.float32)
+    parts = _ints(0, 1, 2), _short(0, 0), *floats, np.zeros(2, np.uint8)
+    measure_rows(frozen(parts[0]), frozen(floats[0]), np.empty(2))
     problem = Problem(np.ones(1), 1.0, 1.0, 0.1, 1, 0, 0.0)
     counts = np.zeros(1, np.int64)
     buffers = Buffers(
         np.zeros(1), np.empty(2), np.empty(2, np.int64), np.empty(2, np.uint8), counts
     )
-    models = Models(np.empty(1, np.int32), np.empty(1, np.float32), counts.copy(), np.zeros(1))
+    room = np.empty(1, np.int32), np.empty(1, np.float32)
+    models = Models(*room, counts.copy(), np.zeros(1), room[1])
     descend(Rows(*map(frozen, parts)), pairs, problem, buffers, models, 0, 1)
 
 
