@@ -92,8 +92,8 @@ def _newton(values: NDArray[np.float64], signs: NDArray[np.float64]) -> NDArray[
     penalty = np.diag([_PENALTY * n / 2] * m + [0.0])
     weights = np.zeros(m + 1)
     if n >= _MANY_PAIRS:
-        sample = (np.ascontiguousarray(part[::10]) for part in (values, signs))
-        weights = _rounds(*sample, penalty / 10, weights)
+        some = np.ascontiguousarray(values[::10])
+        weights = _rounds(some, signs[::10].copy(), penalty / 10, weights)
     return _rounds(values, signs, penalty, weights)
 
 
@@ -104,12 +104,13 @@ def _rounds(
     weights: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Newton's method from some weights on."""
-    m = weights.size - 1
+    m = weights.size
     for _ in range(_ROUNDS):
-        hessian, gradient = np.zeros((m + 1, m + 1)), np.zeros(m + 1)
+        hessian, gradient = np.zeros((m, m)), np.zeros(m)
         kernels.add_moments(values, signs, weights, hessian, gradient)
         hessian += np.tril(hessian, -1).T + penalty
-        before, weights = weights, np.linalg.lstsq(hessian, gradient, rcond=None)[0]
+        before = weights
+        weights = np.asarray(np.linalg.lstsq(hessian, gradient, rcond=None)[0], np.float64)
         if np.abs(weights - before).max() < _CLOSE:
             break
     return weights
