@@ -42,7 +42,7 @@ class LearnedWeights(Estimator):
         Exponent of the Jaccard index.
     max_rows : int, default 125_000
         Most rows to learn from. A quarter of the rows suffices, or as many as have 1.5 million
-        non-zeros.
+        non-zeros. 5,000 gave three quarters of the gain in P@1, or more, on four data sets.
     random_state : int, default 0
         Seed of the choice of rows and of the descent.
     memory_budget : int, default 10**9
