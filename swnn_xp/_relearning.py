@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from swnn_xp._neighbour_estimator import NeighbourEstimator
 from swnn_xp._progress import StageProgress
 from swnn_xp.learn.compression import train_part
+from swnn_xp.learn.known_neighbours import by_id
 from swnn_xp.learn.prepare import Machine, prepare
 from swnn_xp.learn.relearn import relearn_labels
 from swnn_xp.learn.settings import TrainingSettings
@@ -33,9 +34,13 @@ class RelearningEstimator(NeighbourEstimator):
         """Train labels again on the rows of the moment.
 
         Rows that `partial_fit` adds vote at once, but label models know nothing of them until they
-        are trained again. The time that takes grows with the rows of the labels: only rows near
-        them are searched. Feature weights, vote score and probabilities stay as they are. A model
-        of which a part of the rows was kept (``keep``) must be fitted again instead.
+        are trained again. Each label gets the model that training everything on the rows of the
+        moment would give it, to the last bit, if feature weights, vote score and the rule of C
+        stayed as they are; these, and probabilities, do stay. The time that takes grows with the
+        rows that changed and with the rows that have one of the labels as a candidate.
+
+        Label models learn from all rows. A model of which a part of the rows was kept (``keep``)
+        no longer has the others, so it can't learn again: fit it on all rows instead.
 
         Parameters
         ----------
@@ -57,6 +62,11 @@ class RelearningEstimator(NeighbourEstimator):
         []
         """
         model = self._current_model()
+        if self.keep < 1:
+            raise ValueError(
+                f"label models learn from all rows, but the ranker kept a part (keep={self.keep:g})"
+                " and the others are gone: call fit with all rows"
+            )
         if isinstance(labels, str):
             if labels != "all":
                 raise ValueError(f"labels must be 'all', None or a list of labels, got {labels!r}")
@@ -97,6 +107,8 @@ class RelearningEstimator(NeighbourEstimator):
         Where kept rows stand for others, which are not there to learn from, values go.
         """
         learned = replace(model.learned, params=self._learned_params(), trained=trained_now(model))
+        if learned.known is not None:
+            learned = replace(learned, known=by_id(model, learned.known.neighbours))
         return replace(model, learned=learned, values=None if self.keep < 1 else model.values)
 
     def _refitted(self, model: Model) -> Model:
@@ -112,7 +124,7 @@ class RelearningEstimator(NeighbourEstimator):
             version=model.version + 1,
             untrusted=False,
         )
-        return replace(new, learned=replace(new.learned, trained=trained_now(new)))
+        return self._noted(new)
 
     def _ids(self, labels: Iterable[int | str]) -> NDArray[np.int64]:
         return np.asarray([self.label_id(label) for label in labels], np.int64)

@@ -16,7 +16,7 @@ from swnn_xp.io.errors import FormatError, PathLike
 from swnn_xp.io.json_lines import JsonRecord, iter_json_lines
 from swnn_xp.io.position import Position
 from swnn_xp.io.streams import LiveInput, can_rewind, first_byte
-from swnn_xp.loading import AnyModel
+from swnn_xp.text import TextVectorizer
 
 RowId: TypeAlias = str | int | None
 """What a row is called in its input; None where it has no name."""
@@ -97,7 +97,31 @@ class JsonRows:
             yield RowBlock(X, block.first_row, block.end, ids)
 
 
-def open_source(path: PathLike, clf: AnyModel, *, strict: bool = False) -> RowSource:
+class InputFeatures(Protocol):
+    """What rows for a model consist of: any fitted estimator tells."""
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+
+    @property
+    def feature_names_(self) -> list[str] | None:
+        """Their names, if they have any."""
+
+    @property
+    def vectorizer_(self) -> TextVectorizer | None:
+        """What turns texts into rows, if the model takes texts."""
+
+
+class NumberedFeatures(NamedTuple):
+    """Features without names."""
+
+    n_features_in_: int
+    feature_names_: list[str] | None = None
+    vectorizer_: TextVectorizer | None = None
+
+
+def open_source(path: PathLike, clf: InputFeatures, *, strict: bool = False) -> RowSource:
     """Find out by its first byte which source a file or pipe is."""
     where = path if can_rewind(path) else LiveInput(path)
     first = first_byte(where)

@@ -6,11 +6,12 @@ import argparse
 from pathlib import Path
 
 from swnn_xp._progress import progress_bar
+from swnn_xp.bulk.answers import Threshold
 from swnn_xp.bulk.lines import FORMATS
 from swnn_xp.bulk.output_format import choose_format
 from swnn_xp.cli._common import given_params, is_stdout
 from swnn_xp.cli._features import FeatureSpace, NamelessFeatures, check_features
-from swnn_xp.io.streams import can_rewind
+from swnn_xp.io.streams import can_rewind, first_byte
 from swnn_xp.loading import load
 
 
@@ -20,10 +21,17 @@ def predict_on_workers(args: argparse.Namespace) -> None:
     out_format = choose_format(None, args.format)
     features = _feature_space(args.model)
     for file in args.files:
-        check_features(features, file, args)
+        if first_byte(file) != b"{":  # JSON lines say themselves what they hold
+            check_features(features, file, args)
     from swnn_xp.distributed import OutputOptions, predict_on_cluster
 
-    options = OutputOptions(rows_per_part=args.rows, format=out_format.name, strict=args.strict)
+    options = OutputOptions(
+        rows_per_part=args.rows,
+        format=out_format.name,
+        strict=args.strict,
+        threshold=Threshold(args.min_probability, args.at_least),
+        row_map=args.row_map,
+    )
     with progress_bar("rows") as progress:
         run = predict_on_cluster(
             args.model,
@@ -57,9 +65,6 @@ def _refuse(args: argparse.Namespace) -> None:
         raise ValueError("--cluster writes a folder of files: name it with -o")
     if args.format is not None and args.format not in FORMATS:
         raise ValueError(f"--cluster does not write {args.format}")
-    for option in ("min_probability", "at_least", "row_map"):
-        if getattr(args, option):
-            raise ValueError(f"--{option.replace('_', '-')} does not go with --cluster")
     for file in args.files:
         if not can_rewind(file):  # rows are counted before they are read
             raise ValueError(f"{file}: --cluster reads files, not pipes")

@@ -56,7 +56,8 @@ def without_rows(clf: SWNNRanker) -> SWNNRanker:
     labels = LabelRows(np.zeros(1, np.int64), np.zeros(0, np.int32), model.labels.n_labels)
     bare = new_model(type(model.segments[0]), model.placement, empty, labels)
     copied = copy.copy(clf)
-    copied._model = replace(bare, feature_weights=model.feature_weights, learned=model.learned)
+    learned = replace(model.learned, known=None)  # neighbours of the rows that it lacks
+    copied._model = replace(bare, feature_weights=model.feature_weights, learned=learned)
     return copied
 
 

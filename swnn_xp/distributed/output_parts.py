@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from swnn_xp.bulk.lines import LineWriter
+from swnn_xp.bulk.sources import RowId
 from swnn_xp.io.atomic import is_leftover
 from swnn_xp.io.streams import open_output
-from swnn_xp.results import Ranking
+from swnn_xp.results import RankedProbabilities
 
 _JOB = "job.json"
 
@@ -54,9 +56,15 @@ class OutputParts:
         """Whether a part exists; if so, it is complete."""
         return self.path(number).exists()
 
-    def write(self, number: int, first_row: int, best: Ranking) -> None:
+    def write(
+        self,
+        number: int,
+        first_row: int,
+        best: RankedProbabilities,
+        ids: Sequence[RowId] | None = None,
+    ) -> None:
         """Write a part."""
-        text = self._writer.header + self._writer.lines(first_row, best)
+        text = self._writer.header + self._writer.lines(first_row, best, ids)
         with open_output(self.path(number)) as file:
             file.write(text.encode())
 

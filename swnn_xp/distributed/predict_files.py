@@ -9,18 +9,22 @@ from typing import Any, NamedTuple
 from distributed import Client, as_completed
 
 from swnn_xp._checks import check_count
+from swnn_xp.bulk.answers import Threshold
 from swnn_xp.bulk.inputs import check_file_width, file_identity
-from swnn_xp.bulk.lines import FORMATS, LineWriter
+from swnn_xp.bulk.lines import FORMATS, Columns, LineWriter
+from swnn_xp.bulk.row_map import RowMap
+from swnn_xp.bulk.sources import JsonRows, RowId, RowSource, open_source
 from swnn_xp.distributed import shard_folder
 from swnn_xp.distributed.cluster import connect
 from swnn_xp.distributed.file_slices import as_paths, read_shape
 from swnn_xp.distributed.output_parts import OutputParts
 from swnn_xp.distributed.shard_folder import ShardFolder
 from swnn_xp.distributed.sharded import ShardedClassifier
-from swnn_xp.io import iter_xmc
 from swnn_xp.io.errors import PathLike
-from swnn_xp.results import Ranking
+from swnn_xp.io.json_lines import iter_json_lines
+from swnn_xp.results import RankedProbabilities
 
+_COUNTED = 4096  # JSON lines that are counted together
 _AHEAD = 2  # blocks in flight for each thread of the cluster, so that none waits for the reader
 
 
@@ -32,17 +36,23 @@ class OutputOptions:
     ----------
     rows_per_part : int
         Rows that are sent, computed and written together.
-    format : {"tsv", "jsonl"}
+    format : {"tsv", "csv", "jsonl"}
     label_names : list of str, optional
         Default: the model's, if it has any.
     strict : bool
         Refuse files that are not exactly in the format.
+    threshold : Threshold
+        Which of the ranked labels are written.
+    row_map : path, optional
+        Ids of the rows, one per line.
     """
 
     rows_per_part: int = 4096
     format: str = "tsv"
     label_names: list[str] | None = None
     strict: bool = False
+    threshold: Threshold = Threshold()  # noqa: RUF009 - frozen
+    row_map: PathLike | None = None
 
     def __post_init__(self) -> None:
         check_count(self.rows_per_part, "rows_per_part")
@@ -64,6 +74,7 @@ class _Block(NamedTuple):
     number: int
     first_row: int
     X: Any
+    ids: Sequence[RowId] | None
 
 
 def predict_on_cluster(
@@ -87,8 +98,8 @@ def predict_on_cluster(
     model : path
         A model, or a folder of shards by `ShardedClassifier.save`, that all workers can read.
     files : path, or sequence of paths
-        Text files in the repository's format; only this process reads them. Rows of several files
-        are numbered consecutively.
+        Text files in the repository's format, with a header, or JSON lines; only this process
+        reads them. Rows of several files are numbered consecutively.
     out_dir : path
         Folder of the parts: ``part-000000.tsv`` and so on.
     cluster : str or Client
@@ -123,8 +134,11 @@ def predict_on_cluster(
     """
     check_count(k, "k")
     folder = shard_folder.read(model, **params)
-    job = _Job(folder, as_paths(files), min(k, folder.n_labels), options)
-    sizes = [_n_rows(file, job.model.n_features) for file in job.files]
+    sources = [
+        open_source(file, folder.input_features, strict=options.strict) for file in as_paths(files)
+    ]
+    job = _Job(folder, sources, min(k, folder.n_labels), options)
+    sizes = [_n_rows(source, job.model.n_features) for source in sources]
     rows, n_parts = sum(sizes), sum(-(-size // options.rows_per_part) for size in sizes)
     parts = OutputParts(out_dir, job.identity(), job.writer())
     skipped = sum(parts.is_done(number) for number in range(n_parts))
@@ -133,7 +147,7 @@ def predict_on_cluster(
             parts.create()
             done = skipped * options.rows_per_part
             for block, best in _ranked(job.classifier(client), _missing(job, parts), job.k):
-                parts.write(block.number, block.first_row, best)
+                parts.write(block.number, block.first_row, best, block.ids)
                 done += best.labels.shape[0]
                 if progress is not None:
                     progress(min(done, rows), rows)
@@ -143,12 +157,14 @@ def predict_on_cluster(
 
 class _Job(NamedTuple):
     model: ShardFolder
-    files: Sequence[PathLike]
+    sources: Sequence[RowSource]
     k: int
     options: OutputOptions
 
     def writer(self) -> LineWriter:
-        return LineWriter(FORMATS[self.options.format], self._label_names())
+        has_ids = self.options.row_map is not None or any(one.has_ids for one in self.sources)
+        columns, threshold = Columns(has_ids, True), self.options.threshold
+        return LineWriter(FORMATS[self.options.format], self._label_names(), columns, threshold)
 
     def classifier(self, client: Client) -> ShardedClassifier:
         model = self.model
@@ -162,7 +178,8 @@ class _Job(NamedTuple):
         return {
             "model": self.model.manifests(),
             "params": shard_folder.answer_params(self.model.params),
-            "files": [file_identity(file) for file in self.files],
+            "files": [source.identity() for source in self.sources],
+            "row_map": None if (rows := self.options.row_map) is None else file_identity(rows),
             "k": self.k,
             "rows_per_part": self.options.rows_per_part,
             **self.writer().identity(),
@@ -175,26 +192,32 @@ class _Job(NamedTuple):
         return names
 
 
-def _n_rows(file: PathLike, n_features: int) -> int:
-    shape = read_shape(file)
-    check_file_width(file, shape.n_features, n_features)
+def _n_rows(source: RowSource, n_features: int) -> int:
+    if isinstance(source, JsonRows):
+        return sum(len(block.records) for block in iter_json_lines(source.path, _COUNTED))
+    shape = read_shape(source.path)
+    check_file_width(source.path, shape.n_features, n_features)
     return shape.n_rows
 
 
 def _missing(job: _Job, parts: OutputParts) -> Iterator[_Block]:
     """Read the blocks whose parts do not exist yet."""
     number = first_row = 0
-    for file in job.files:
-        for block in iter_xmc(file, job.options.rows_per_part, strict=job.options.strict):
+    row_map = None if job.options.row_map is None else RowMap(job.options.row_map)
+    for source in job.sources:
+        for block in source.blocks(job.options.rows_per_part):
+            ids = block.ids if row_map is None else row_map.take(block.X.shape[0])
             if not parts.is_done(number):
-                yield _Block(number, first_row, block.X)
+                yield _Block(number, first_row, block.X, ids)
             number += 1
             first_row += block.X.shape[0]
+    if row_map is not None:
+        row_map.check_end()
 
 
 def _ranked(
     clf: ShardedClassifier, blocks: Iterable[_Block], k: int
-) -> Iterator[tuple[_Block, Ranking]]:
+) -> Iterator[tuple[_Block, RankedProbabilities]]:
     """Rank blocks as they come and yield each when it is done, in any order."""
     in_flight: dict[str, _Block] = {}
     finished = as_completed()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from swnn_xp.bulk.model_digest import model_digest
+from swnn_xp.bulk.sources import InputFeatures, NumberedFeatures
 from swnn_xp.distributed.shards import Shard, ShardError, StoredRecipe, machine_params
 from swnn_xp.io.atomic import is_leftover
 from swnn_xp.io.streams import open_output
@@ -30,6 +31,13 @@ class ShardFolder(NamedTuple):
     label_names: list[str] | None
     ranker: StoredRecipe | None = None
     """What ranks the labels of neighbours that the shards have found."""
+    features: InputFeatures | None = None
+    """Of a single model; shards have no names and take no texts."""
+
+    @property
+    def input_features(self) -> InputFeatures:
+        """What rows of files may consist of."""
+        return self.features or NumberedFeatures(self.n_features)
 
     def manifests(self) -> list[str]:
         """Identify the shards and the ranker."""
@@ -113,9 +121,8 @@ def _single(folder: Path, params: dict[str, Any]) -> ShardFolder:
     saved = clf._settings()._asdict()
     if is_ranked(clf):
         _check_trained(saved, params)
-    return ShardFolder(
-        [recipe], clf.n_features_in_, clf.n_labels_, saved | params, clf.label_names_
-    )
+    widths = clf.n_features_in_, clf.n_labels_
+    return ShardFolder([recipe], *widths, saved | params, clf.label_names_, features=clf)
 
 
 def _check_trained(trained: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

@@ -241,11 +241,11 @@ class ShardedClassifier:
         return Ranking(*_arrays([self.rank_block(block, k) for block in blocks], blocks, k))
 
     def rank_block(self, X: Any, k: int) -> Future:
-        """Rank the labels of a few rows: a future of a `Ranking`."""
+        """Rank the labels of a few rows: a future of `RankedProbabilities`."""
         X = _rows(X, self.n_features_in_)
         block, settings = self._sent(X), self._clf._settings()
         if len(self._shards) == 1 and self._ranker is None:
-            return self._submit(rank_by_shard, self._shards[0], block, settings, k)
+            return self._submit(rank_by_shard, self._shards[0], block, k)
         found = self._found(block, self._n_voters(settings.n_neighbors))
         known = [self._submit(labels_of_winners, shard, found) for shard in self._shards]
         if self._ranker is not None:
@@ -305,7 +305,7 @@ def _rows(X: Any, n_features: int) -> Any:
 
 
 def _arrays(futures: list[Future], blocks: list[Any], width: int) -> list[Any]:
-    """Two dask arrays out of futures of pairs, such as ids and similarities."""
+    """Two dask arrays out of futures of pairs, such as ids and similarities (and more)."""
     pairs = [delayed(future) for future in futures]
     dtypes = ("int64", "float64")
     return [

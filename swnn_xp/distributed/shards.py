@@ -27,6 +27,7 @@ Params = Mapping[str, Any]
 _ENTRY_BYTES, _LABEL_BYTES = 10, 8
 _PATH_BYTES = 1000  # opening a folder elsewhere moves only its name
 _MACHINE = ("backend", "memory_budget", "n_jobs", "device")
+_NEIGHBOURS = ("n_neighbors", "alpha", "beta")
 
 
 class ShardError(ValueError):
@@ -152,7 +153,9 @@ class StoredRecipe:
         """Open the model."""
         if model_digest(self.path) != self.manifest:
             raise ValueError("the model has been replaced since")
-        known = machine_params(params) if holds_ranker(self.path) else params
+        known = machine_params(params)
+        if not holds_ranker(self.path):  # which has the settings of its training
+            known |= {name: params[name] for name in _NEIGHBOURS if name in params}
         return Shard(load(self.path, **known), self.first, _PATH_BYTES, self)
 
     def __str__(self) -> str:

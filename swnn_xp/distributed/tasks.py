@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swnn_xp.backends import Settings
 from swnn_xp.distributed.shards import Shard
-from swnn_xp.loading import is_ranked
-from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.results import Neighbours, RankedProbabilities
 from swnn_xp.rows.records import LabelRows, QuantisedRows
 from swnn_xp.rows.slicing import stack_rows, take_rows
 from swnn_xp.search.top_rows import shifted
 from swnn_xp.vote.blocks import rank_in_blocks
+from swnn_xp.vote.votes import ranked_shares
 
 
 class KnownLabels(NamedTuple):
@@ -44,23 +43,27 @@ def labels_of_winners(shard: Shard, found: Neighbours) -> KnownLabels:
 
 def vote_of_winners(
     found: Neighbours, known: list[KnownLabels], alpha: float, k: int, memory_budget: int
-) -> Ranking:
+) -> RankedProbabilities:
     """Count the votes of rows whose labels the shards have looked up, in the shards' order."""
-    return rank_in_blocks(*_winners(found, known), alpha, k, memory_budget)
+    best = rank_in_blocks(*_winners(found, known), alpha, k, memory_budget)
+    return RankedProbabilities(*best, ranked_shares(best, found, alpha))
 
 
 def rank_of_winners(
     ranker: Shard, X: Any, found: Neighbours, known: list[KnownLabels], k: int
-) -> Ranking:
+) -> RankedProbabilities:
     """Rank the candidates of rows whose labels the shards have looked up."""
-    from swnn_xp.learn.ranking import rank_found  # needs numba, which the vote does not
+    # They need numba, which the vote does not.
+    from swnn_xp.learn.probability import with_probabilities
+    from swnn_xp.learn.ranking import rank_found
 
     found, labels = _winners(found, known)
     clf = ranker.clf
     model = replace(clf._current_model(), labels=labels)
     placed = Neighbours(*map(model.placement.to_device, found))
     best = rank_found(model, model.queries(X, weighted=False), placed, k, clf._options())
-    return Ranking(*model.placement.as_input_kind(X, *best))
+    likely = with_probabilities(best, model.learned.calibration)
+    return RankedProbabilities(*model.placement.as_input_kind(X, *likely))
 
 
 def _winners(found: Neighbours, known: list[KnownLabels]) -> tuple[Neighbours, LabelRows]:
@@ -70,13 +73,9 @@ def _winners(found: Neighbours, known: list[KnownLabels]) -> tuple[Neighbours, L
     return Neighbours(positions, found.sims), stack_rows([some.labels for some in known])
 
 
-def rank_by_shard(shard: Shard, X: Any, settings: Settings, k: int) -> Ranking:
-    """Rank labels where one shard has all rows: its backend may do it in one step."""
-    if is_ranked(shard.clf):  # with the settings of its training
-        return shard.clf.predict_topk(X, k)
-    model, options = shard.clf._current_model(), shard.clf._options()
-    best = model.rank(model.queries(X), settings, k, options)
-    return Ranking(*model.placement.as_input_kind(X, *best))
+def rank_by_shard(shard: Shard, X: Any, k: int) -> RankedProbabilities:
+    """Rank labels where one shard has all rows."""
+    return shard.clf.topk_probabilities(X, k)
 
 
 def same(block: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 from swnn_kernels.learn.candidates import Selection
 from swnn_kernels.learn.scorer import Ranker
 from swnn_xp.learn.calibration_files import calibration_from, stored_calibration
+from swnn_xp.learn.known_neighbours import KnownNeighbours
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.settings import Rule
 from swnn_xp.learn.staleness import Trained
@@ -14,6 +15,7 @@ from swnn_xp.model.files import Extra, SavedModel
 from swnn_xp.store import StoreError
 
 _ARRAYS = Ranker._fields[:-1]
+_NEIGHBOURS = "neighbour_rows", "neighbours"
 _LARGEST, _LARGEST_ID = 2**31, 2**62
 
 
@@ -32,6 +34,8 @@ def stored_learned(learned: Learned) -> Extra:
     if learned.trained is not None:
         n_rows, next_id, arrays["label_rows"], arrays["label_next_ids"] = learned.trained
         meta |= {"n_rows": n_rows, "next_id": next_id}
+    if learned.known is not None:
+        arrays |= dict(zip(_NEIGHBOURS, learned.known, strict=True))
     if learned.calibration is not None:
         more = stored_calibration(learned.calibration)
         return Extra(arrays | dict(more.arrays), meta | dict(more.meta))
@@ -59,8 +63,8 @@ def learned_from(saved: SavedModel, n_features: int) -> Learned:
         raise StoreError(saved.path, "the ranker has more labels than the model")
     params = {"rare_labels": 0.0}  # older models do not name it
     params |= {name: value for name, value in saved.params.items() if name != "threshold"}
-    known = calibration_from(saved), _trained_from(saved)
-    return Learned(ranker, selection, beta, n_features, recall, rule, *known, params)
+    more = calibration_from(saved), _trained_from(saved), _known_from(saved)
+    return Learned(ranker, selection, beta, n_features, recall, rule, *more, params)
 
 
 def _trained_from(saved: SavedModel) -> Trained | None:
@@ -75,6 +79,12 @@ def _trained_from(saved: SavedModel) -> Trained | None:
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(saved.path, f"manifest.json lacks or garbles {error}") from error
     return trained
+
+
+def _known_from(saved: SavedModel) -> KnownNeighbours | None:
+    """Neighbours of the rows, not looked at: that would read all of them."""
+    arrays = [saved.extra.arrays.get(name) for name in _NEIGHBOURS]
+    return None if any(array is None for array in arrays) else KnownNeighbours(*arrays)
 
 
 def _count(value: Any, limit: int = _LARGEST) -> int:

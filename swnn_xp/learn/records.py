@@ -14,6 +14,7 @@ from swnn_kernels.learn.bins import N_BINS
 from swnn_kernels.learn.candidates import Selection
 from swnn_kernels.learn.scorer import Ranker, Scorer
 from swnn_xp.learn.calibration import Calibration
+from swnn_xp.learn.known_neighbours import KnownNeighbours
 from swnn_xp.learn.settings import Rule
 from swnn_xp.learn.staleness import Trained
 from swnn_xp.rows.canonical import is_ascending
@@ -51,6 +52,8 @@ class Learned:
     """Map from score to probability; None where there were too few rows, or it was not wanted."""
     trained: Trained | None = None
     """What the rows were at training; None in models of older versions."""
+    known: KnownNeighbours | None = None
+    """Neighbours of all rows when any label was last trained, for relearning."""
     params: Mapping[str, Any] = field(default_factory=dict)
     """The estimator's parameters at training."""
 
@@ -76,6 +79,8 @@ class Learned:
             self.calibration.check()
         if self.trained is not None:
             self.trained.check()
+        if self.known is not None:
+            self.known.check()
 
     def placed_ranker(self, placement: Any) -> Ranker:
         """The ranker where a model is; copied there once."""

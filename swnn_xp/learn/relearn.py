@@ -1,11 +1,14 @@
 """Train some labels again, on the rows of the moment.
 
-A label's model depends on the rows that have it as a candidate: those near its own rows. Only their
-neighbours are searched again. Feature weights, vote score and probabilities stay as they are.
+A label's model depends on the rows that have it as a candidate: those with one of the label's rows
+among their neighbours. The neighbours of all rows are kept beside the model (`known_neighbours`),
+so that only these rows vote again, and only rows with new neighbours are searched. Feature weights,
+vote score and probabilities stay as they are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -13,12 +16,15 @@ from numpy.typing import NDArray
 
 from swnn_kernels.dtypes import frozen
 from swnn_kernels.learn.bins import N_BINS
+from swnn_kernels.learn.known_neighbours import similarities
 from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.learn.scorer import Ranker
+from swnn_kernels.records import Rows
 from swnn_kernels.vote.labels import Labels
 from swnn_xp.backends import Options
 from swnn_xp.learn.candidates import Candidates, Voters, candidates_of, copy_numbers
 from swnn_xp.learn.descent import LabelModels, group_pairs, train_labels
+from swnn_xp.learn.known_neighbours import Search, by_id, neighbours_now, there_now
 from swnn_xp.learn.quantised_models import quantise_models
 from swnn_xp.learn.rarity import rarity
 from swnn_xp.learn.records import Learned
@@ -29,9 +35,8 @@ from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.quantise import quantise_rows
 from swnn_xp.rows.records import LabelRows, QuantisedRows
-from swnn_xp.rows.slicing import pointers_of_sizes, slice_rows, take_rows
+from swnn_xp.rows.slicing import pointers_of_sizes, take_rows
 
-_REACH = 2  # neighbours of a label's rows that are looked at, relative to those that vote
 _HOST = np.empty((0, 0))
 
 
@@ -50,9 +55,10 @@ def relearn_labels(
         Shows progress.
     """
     learned: Learned = model.learned
-    plain = quantise_rows(model.value_rows())
-    chosen = _rows_near(model, wanted, settings)
-    blocks = _candidates(model, plain, chosen, settings, tell)
+    plain, scaled = quantise_rows(model.value_rows()), model.rows()
+    near = neighbours_now(model, scaled, _width(model), _searcher(model, scaled, settings, tell))
+    chosen = _rows_with(model, wanted, near)
+    blocks = _candidates(model, (plain, scaled), near, chosen, settings, tell)
     for block in blocks:
         block.labels[(block.labels >= 0) & ~wanted[block.labels]] = -1
     truth = _only(take_rows(model.checked_labels, chosen), wanted)
@@ -61,7 +67,7 @@ def relearn_labels(
     missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if learned.rule.missed > 0 else None
     pairs = group_pairs(blocks, truth, lambda bins: offsets_of(bins, table), missed)
     problem = label_problem(model.label_counts, learned.rule, settings)
-    rows = np.flatnonzero(_there(model))  # all of them: their lengths decide on the scales
+    rows = np.flatnonzero(there_now(model))  # all of them: their lengths decide on the scales
     places = np.searchsorted(rows, chosen).astype(np.int32)
     models = train_labels(
         take_rows(plain, rows), pairs._replace(rows=places[pairs.rows]), problem, settings.n_jobs,
@@ -72,60 +78,66 @@ def relearn_labels(
     ranker = replace_models(learned.checked_ranker, models, wanted)
     added = rarity(model.label_counts, model.n_rows, settings.rare_labels)
     ranker = ranker._replace(biases=ranker.biases + np.where(wanted, added, 0))
-    learned = replace(learned, ranker=ranker, trained=trained)
+    learned = replace(learned, ranker=ranker, trained=trained, known=by_id(model, near))
     return replace(model, learned=learned, version=model.version + 1)
 
 
-def _rows_near(
-    model: Model, wanted: NDArray[np.bool_], settings: TrainingSettings
+def _width(model: Model) -> int:
+    """Neighbours that are known of each row: one more than vote, for each finds itself."""
+    return model.n_voters(model.learned.selection.cuts[-1] + 1)
+
+
+def _searcher(
+    model: Model, scaled: QuantisedRows, settings: TrainingSettings, tell: Progress
+) -> Search:
+    options, step = Options(settings.memory_budget, settings.n_jobs), _block_size(model, settings)
+
+    def search(asked: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], Neighbours]]:
+        for first in range(0, asked.size, step):
+            some = asked[first : first + step]
+            queries = model.placement.rows(take_rows(scaled, some))
+            found = model.search(queries, _width(model), model.learned.beta, options)
+            yield some, Neighbours(*model.placement.as_input_kind(_HOST, *found))
+            tell("neighbours", first + some.size, asked.size)
+
+    return search
+
+
+def _rows_with(
+    model: Model, wanted: NDArray[np.bool_], near: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """Positions of rows that may have one of the labels as a candidate, ascending."""
-    labels, there = model.checked_labels, _there(model)
-    own = np.repeat(np.arange(labels.n_rows), np.diff(labels.indptr))[wanted[labels.indices]]
-    own = np.unique(own[there[own]])
-    S = model.learned.selection.cuts[-1]
-    near = np.zeros(model.n_positions, bool)
-    near[own] = True
-    if own.size * _REACH * S >= model.n_rows:
-        return np.flatnonzero(there)
-    ids = _search(model, take_rows(model.rows(), own), _REACH * S, settings).ids
-    near[ids[ids >= 0]] = True
-    return np.flatnonzero(near)
-
-
-def _there(model: Model) -> NDArray[np.bool_]:
-    """Marks of positions that were not removed."""
-    return np.ones(model.n_positions, bool) if model.removed is None else ~model.removed
+    """Positions of rows that have one of the labels, or a neighbour that does; ascending."""
+    labels = model.checked_labels
+    own = np.zeros(model.n_positions + 1, bool)  # the last one is that of -1: no neighbour
+    of_entries = np.repeat(np.arange(labels.n_rows), np.diff(labels.indptr))
+    own[of_entries[wanted[labels.indices]]] = True
+    return np.flatnonzero((own[:-1] | own[near].any(axis=1)) & there_now(model))
 
 
 def _candidates(
     model: Model,
-    plain: QuantisedRows,
+    rows: tuple[QuantisedRows, QuantisedRows],
+    near: NDArray[np.int32],
     chosen: NDArray[np.int64],
     settings: TrainingSettings,
     tell: Progress,
 ) -> list[Candidates]:
-    """Leave-one-out candidates of the chosen rows."""
-    labels, selection = model.checked_labels, model.learned.selection
+    """Leave-one-out candidates of the chosen rows, by their neighbours."""
+    labels, selection, (plain, scaled) = model.checked_labels, model.learned.selection, rows
     voters = Voters(Labels.prepare(labels.indptr, labels.indices), copy_numbers(plain, labels))
-    scaled, step = take_rows(model.rows(), chosen), block_size(selection, settings)
+    searched, step = Rows(*scaled).prepared(), _block_size(model, settings)
     blocks = []
     for first in range(0, chosen.size, step):
-        last = min(first + step, chosen.size)
-        found = _search(model, slice_rows(scaled, first, last), selection.cuts[-1] + 1, settings)
-        truth = take_rows(labels, chosen[first:last])
-        blocks.append(candidates_of(found, voters, chosen[first:last], truth, selection))
-        tell("neighbours", last, chosen.size)
+        some = chosen[first : first + step]
+        sims = similarities(searched, some, near[some], model.learned.beta)
+        found, truth = Neighbours(near[some], sims), take_rows(labels, some)
+        blocks.append(candidates_of(found, voters, some, truth, selection))
+        tell("candidates", first + some.size, chosen.size)
     return blocks
 
 
-def _search(
-    model: Model, rows: QuantisedRows, n_neighbors: int, settings: TrainingSettings
-) -> Neighbours:
-    options = Options(settings.memory_budget, settings.n_jobs)
-    wanted = model.n_voters(n_neighbors)
-    found = model.search(model.placement.rows(rows), wanted, settings.beta, options)
-    return Neighbours(*model.placement.as_input_kind(_HOST, *found))
+def _block_size(model: Model, settings: TrainingSettings) -> int:
+    return block_size(model.learned.selection, settings)
 
 
 def _only(labels: LabelRows, wanted: NDArray[np.bool_]) -> LabelRows:

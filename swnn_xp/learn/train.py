@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from swnn_xp.learn.candidates import Candidates, Learners, Voters, copy_numbers,
 from swnn_xp.learn.descent import LabelModels, group_pairs, train_labels
 from swnn_xp.learn.feature_weights import feature_weights
 from swnn_xp.learn.host_search import Search
+from swnn_xp.learn.known_neighbours import KnownNeighbours, noted
 from swnn_xp.learn.left_out import judge_left_out
 from swnn_xp.learn.quantised_models import quantise_models
 from swnn_xp.learn.rarity import rarity
@@ -127,8 +129,12 @@ def train(
     tell : callable
         Shows progress.
     """
-    judged = judge(training, find_blocks(training, search, settings, tell), settings, tell)
-    return train_judged(training, judged, settings, tell)
+    found, known = find_neighbours(training, search, settings, tell), list[KnownNeighbours]()
+    if training.representatives is None:  # else relearning would need rows that are gone
+        found = noted(found, training.scaled.n_rows, settings.cuts[-1] + 1, known)
+    blocks = to_candidates(training, found, settings)
+    learned = train_judged(training, judge(training, blocks, settings, tell), settings, tell)
+    return replace(learned, known=known[0] if known else None)
 
 
 class Judged(NamedTuple):

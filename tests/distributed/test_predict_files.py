@@ -11,7 +11,7 @@ from pathlib import Path
 import dask
 import pytest
 
-from swnn_xp import SWNNClassifier, write_xmc
+from swnn_xp import SWNNClassifier, SWNNRanker, load, write_xmc
 from swnn_xp.cli.main import main
 from swnn_xp.distributed import OutputOptions, ShardedClassifier, predict_on_cluster
 from swnn_xp.distributed.output_parts import OutputParts
@@ -31,16 +31,17 @@ def job(problem, tmp_path):
     expected = tmp_path / "expected.tsv"
     arguments = ["predict", str(tmp_path / "model"), str(tmp_path / "new.txt"), "-o", str(expected)]
     assert main(arguments) == 0
-    # A cluster gives no probabilities.
-    lines = [line.rpartition("\t")[0] + "\n" for line in expected.read_text().splitlines()]
-    return tmp_path / "model", tmp_path / "new.txt", "".join(lines)
+    return tmp_path / "model", tmp_path / "new.txt", expected.read_text()
 
 
-def lines_of(out):
-    files = sorted(out.glob("part-*.tsv"))
-    texts = [file.read_text().split("\n", 1) for file in files]
-    assert {head for head, _ in texts} == {"row\trank\tlabel\tscore"}
-    return "row\trank\tlabel\tscore\n" + "".join(body for _, body in texts)
+def lines_of(out, suffix="tsv"):
+    """The parts as one file: their common header once."""
+    texts = [file.read_bytes().decode() for file in sorted(out.glob(f"part-*.{suffix}"))]
+    if suffix == "jsonl":
+        return "".join(texts)
+    heads, bodies = zip(*(text.split("\n", 1) for text in texts), strict=True)
+    assert len(set(heads)) == 1
+    return heads[0] + "\n" + "".join(bodies)
 
 
 def test_a_killed_save_does_not_block_the_next_one(client, problem, tmp_path):
@@ -136,12 +137,63 @@ def test_json_lines(job, tmp_path, capsys):
     cluster = ["--cluster", "local:1", "--format", "jsonl", "--rows", "200"]
     assert main([*arguments, "-o", str(out), *cluster]) == 0
     assert f"{out}: 660 rows in 4 parts, 0 of them there already" in capsys.readouterr().out
-    parts = sorted(out.glob("part-*.jsonl"))
-    found = [json.loads(line) for part in parts for line in part.read_text().splitlines()]
-    wanted = [json.loads(line) for line in expected.read_text().splitlines()]
-    for answer in wanted:
-        del answer["probabilities"]
-    assert found == wanted
+    assert lines_of(out, "jsonl") == expected.read_text()
+
+
+def fitted_models(problem, folder):
+    """Models of every kind whose probabilities differ."""
+    X, Y = problem
+    names = {"label_names": NAMES, "feature_names": [f"feature {i}" for i in range(X.shape[1])]}
+    SWNNClassifier(n_neighbors=S).fit(X, Y, **names).save(folder / "plain")
+    calibrated = SWNNClassifier(n_neighbors=S, calibrate=True, threshold="f1")
+    calibrated.fit(X, Y, **names).save(folder / "calibrated")
+    SWNNRanker(n_neighbors=S).fit(X, Y, **names).save(folder / "ranker")
+
+
+def json_rows(path, X):
+    with path.open("w") as file:
+        for i in range(X.shape[0]):
+            row = X[[i]]
+            values = {f"feature {f}": float(v) for f, v in zip(row.indices, row.data, strict=True)}
+            values["never seen"] = 1.0
+            json.dump({"id": f"row {i}" if i % 3 else i, "features": values}, file)
+            file.write("\n")
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "csv", "jsonl"])
+def test_every_option_gives_the_bytes_of_a_run_without_a_cluster(problem, tmp_path, suffix, client):
+    fitted_models(problem, tmp_path)
+    X, Y = problem
+    ranked = load(tmp_path / "ranker")
+    ShardedClassifier.from_fitted(client, ranked, n_shards=3).save(tmp_path / "shards", NAMES)
+    write_xmc(tmp_path / "new.txt", X[:130], Y[:130])
+    json_rows(tmp_path / "new.jsonl", X[:70])
+    write_names(tmp_path / "ids.txt", [f'id "{i}", of many' for i in range(130)])
+    runs = [
+        ("plain", "new.txt", "--min-probability", "0.2", "--at-least", "1"),
+        ("calibrated", "new.txt", "-k", "3"),
+        ("ranker", "new.txt", "--row-map", str(tmp_path / "ids.txt"), "--at-least", "2"),
+        ("ranker", "new.jsonl", "--min-probability", "0.5"),
+        ("shards", "new.txt", "--min-probability", "0.3", "--at-least", "1"),
+    ]
+    for number, (model, file, *options) in enumerate(runs):
+        out, expected = tmp_path / f"out {number}", tmp_path / f"expected {number}.{suffix}"
+        here = tmp_path / ("ranker" if model == "shards" else model)
+        assert (
+            main(["predict", str(here), str(tmp_path / file), *options, "-o", str(expected)]) == 0
+        )
+        there = ["-o", str(out), "--cluster", client.scheduler.address, "--format", suffix]
+        arguments = ["predict", str(tmp_path / model), str(tmp_path / file), *options, *there]
+        assert main([*arguments, "--rows", "50"]) == 0
+        assert lines_of(out, suffix) == expected.read_bytes().decode(), (model, options)
+
+
+def test_a_row_map_of_another_length_is_refused(client, job, tmp_path):
+    for count, what in ((329, "fewer"), (331, "more")):
+        write_names(tmp_path / "ids.txt", [str(i) for i in range(count)])
+        options = OutputOptions(rows_per_part=100, row_map=tmp_path / "ids.txt")
+        with pytest.raises(ValueError, match=f"has {what} names than there are rows"):
+            predict_on_cluster(*job[:2], tmp_path / f"out {count}", cluster=client, options=options)
 
 
 def test_names_with_tabs_and_newlines(client, problem, tmp_path):
@@ -155,7 +207,7 @@ def test_names_with_tabs_and_newlines(client, problem, tmp_path):
     lines = (tmp_path / "out" / "part-000000.tsv").read_bytes().decode().split("\n")[1:-1]
     assert len(lines) == 40
     for line in lines:
-        _, _, label, _ = line.split("\t")
+        _, _, label, _, _ = line.split("\t")
         assert label.startswith("label\\t")
         assert label.endswith("\\nof\\rmany\\\\")
 

@@ -8,6 +8,7 @@ from swnn_kernels.dtypes import frozen
 from swnn_kernels.learn.bins import N_BINS, fill_bins
 from swnn_kernels.learn.candidates import Selection, digest_rows, find_candidates, mark_right
 from swnn_kernels.learn.descent import Buffers, Models, Pairs, Problem, Rows, descend, measure_rows
+from swnn_kernels.learn.known_neighbours import mark_near, similarities
 from swnn_kernels.learn.pairs import Block, count_pairs, place_pairs
 from swnn_kernels.learn.rank import rank_candidates
 from swnn_kernels.learn.scorer import Ranker, Scorer
@@ -40,6 +41,9 @@ def train() -> None:
     scores = np.empty(2, np.int64)
     look_up(bins.reshape(-1, 1), np.zeros((1, N_BINS), np.int64), scores)
     add_moments(np.ones((2, 2)), np.ones(2), np.zeros(2), np.zeros((2, 2)), np.zeros(2))
+    known = QueryRows(rows[0], rows[1], rows[2], 1)
+    similarities(known, _ints(0), found[0][:1], 1.0)
+    mark_near(known, known, np.ones(2), 1.0)
     _descend(Block(0, names, right, labels.indptr, labels.indices))
 
 
