@@ -83,8 +83,10 @@ def _trained_from(saved: SavedModel) -> Trained | None:
 
 def _known_from(saved: SavedModel) -> KnownNeighbours | None:
     """Neighbours of the rows, not looked at: that would read all of them."""
-    arrays = [saved.extra.arrays.get(name) for name in _NEIGHBOURS]
-    return None if any(array is None for array in arrays) else KnownNeighbours(*arrays)
+    arrays = saved.extra.arrays
+    if not set(_NEIGHBOURS) <= arrays.keys():
+        return None
+    return KnownNeighbours(*(arrays[name] for name in _NEIGHBOURS))
 
 
 def _count(value: Any, limit: int = _LARGEST) -> int:

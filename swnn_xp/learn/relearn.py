@@ -130,7 +130,8 @@ def _candidates(
     for first in range(0, chosen.size, step):
         some = chosen[first : first + step]
         sims = similarities(searched, some, near[some], model.learned.beta)
-        found, truth = Neighbours(near[some], sims), take_rows(labels, some)
+        found = Neighbours(near[some].astype(np.int64), sims)
+        truth = take_rows(labels, some)
         blocks.append(candidates_of(found, voters, some, truth, selection))
         tell("candidates", first + some.size, chosen.size)
     return blocks

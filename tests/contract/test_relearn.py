@@ -13,7 +13,8 @@ Y = (X @ (RNG.random((12, 7)) < 0.2) + RNG.random((160, 7)) > 1.7).astype(int)
 
 def learned_arrays(clf):
     arrays, meta = clf._extra(clf._model)
-    skipped = ("label_rows", "label_next_ids")  # ids differ where rows were removed
+    # Ids differ where rows were removed.
+    skipped = ("label_rows", "label_next_ids", "neighbour_rows", "neighbours")
     arrays = {name: array for name, array in arrays.items() if name not in skipped}
     return arrays | {"g": clf.feature_weights_}, {k: v for k, v in meta.items() if k != "next_id"}
 

@@ -126,6 +126,14 @@ def test_rows_that_stand_for_others_are_not_compressed_again(ranker):
             again()
 
 
+def test_rows_that_are_gone_can_not_be_learned_from_again(ranker):
+    small = copy.deepcopy(ranker).compress(0.1).partial_fit(X[:1], Y[:1])
+    assert small._model.learned.known is None
+    for labels in (None, "all", [0]):
+        with pytest.raises(ValueError, match=r"kept a part \(keep=0.1\) and the others are gone"):
+            small.relearn(labels)
+
+
 @pytest.mark.parametrize("keep", [0, -0.1, 1.5, "0.1", np.nan, True])
 @pytest.mark.parametrize("clf", [SWNNClassifier(), SWNNRanker(n_neighbors=3)])
 def test_bad_parts_are_refused(clf, keep):

@@ -232,6 +232,7 @@ def test_models_of_older_versions_open(folder, tmp_path):
     """They have no values, no counts and no probabilities; what is missing is said."""
     model = open_arrays(folder / "numba")
     new = ("values", "learned_label_rows", "learned_label_next_ids")
+    new += ("learned_neighbour_rows", "learned_neighbours")
     arrays = {key: array for key, array in model.arrays.items() if key not in new}
     params = {k: v for k, v in model.meta["params"].items() if k not in ("calibrate", "threshold")}
     save_arrays(tmp_path, arrays, model.meta | {"params": params})

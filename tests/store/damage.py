@@ -32,6 +32,7 @@ HOW_OFTEN = [0.08, 0.2, 0.2, 0.16, 0.08, 0.08, 0.04, 0.16]
 ID_ARRAYS = {
     "index_list_rows", "index_forward_hi", "index_indices", "labels_indices",
     "learned_indptr", "learned_features", "learned_tables", "learned_calibration_ends", "values",
+    "learned_neighbour_rows", "learned_neighbours",
 }  # fmt: skip
 KINDS = ("numba", "ranked", "long", "numpy", "ranked numpy", "calibrated")
 WORDS = [0, 1, -1, 2**15, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, -(2**63), 700, 40]
