@@ -24,7 +24,7 @@ def main() -> None:
         work.mkdir(parents=True, exist_ok=True)
         SWNNRanker().fit(*read_xmc(data / "train.txt.xz")).save(model)
     X, Y = read_xmc(data / "test.txt.xz")
-    load(model).relearn([0])
+    load(model).partial_fit(X[:1], Y[:1]).relearn()
     print(f"{'labels':>8}{'rows added':>12}{'CPU s':>8}")
     for wanted in WANTED:
         clf, n_rows = load(model), 0

@@ -55,7 +55,8 @@ def relearn_labels(
         Shows progress.
     """
     learned: Learned = model.learned
-    plain, scaled = quantise_rows(model.value_rows()), model.rows()
+    scaled = model.rows()
+    plain = quantise_rows(model.value_rows(scaled))
     near = neighbours_now(model, scaled, _width(model), _searcher(model, scaled, settings, tell))
     chosen = _rows_with(model, wanted, near)
     blocks = _candidates(model, (plain, scaled), near, chosen, settings, tell)
@@ -156,22 +157,39 @@ def replace_models(ranker: Ranker, models: LabelModels, wanted: NDArray[np.bool_
     new = quantise_models(models, ranker.tables, least_shift=ranker.shift)
     n_labels, n_old = wanted.size, ranker.modelled.size
     old_labels = np.repeat(np.arange(n_old), np.diff(ranker.indptr))
-    weights = np.rint(ranker.weights / 2.0 ** (new.shift - ranker.shift)).astype(np.int16)
+    weights = ranker.weights
+    if new.shift != ranker.shift:
+        weights = np.rint(weights / 2.0 ** (new.shift - ranker.shift)).astype(np.int16)
     kept = ~wanted[old_labels] & (weights != 0)
+    old = old_labels[kept], ranker.features[kept], weights[kept]
     new_labels = np.repeat(np.arange(n_labels), np.diff(new.indptr))
-    labels = np.concatenate([old_labels[kept], new_labels])
-    features = np.concatenate([ranker.features[kept], new.features])
-    order = np.lexsort((features, labels))
+    indptr, features, weights = _by_label(old, (new_labels, new.features, new.weights), n_labels)
 
     def merged(old: NDArray[np.generic], found: NDArray[np.generic]) -> NDArray[np.generic]:
         return np.where(wanted, found, np.pad(old, (0, n_labels - n_old)))
 
     return Ranker(
-        indptr=pointers_of_sizes(np.bincount(labels, minlength=n_labels)),
-        features=features[order],
-        weights=np.concatenate([weights[kept], new.weights])[order],
+        indptr=indptr,
+        features=features,
+        weights=weights,
         biases=merged(ranker.biases, new.biases).astype(np.int64),
         modelled=merged(ranker.modelled, new.modelled).astype(np.uint8),
         tables=frozen(ranker.tables),
         shift=new.shift,
     )
+
+
+_Entries = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int16]]
+
+
+def _by_label(
+    old: _Entries, new: _Entries, n_labels: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int16]]:
+    """Weights of all labels: of each either the old or the new ones, which keep their order."""
+    sizes = [np.bincount(part[0], minlength=n_labels) for part in (old, new)]
+    indptr = pointers_of_sizes(sizes[0] + sizes[1])
+    features, weights = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.int16)
+    for (labels, *values), size in zip((old, new), sizes, strict=True):
+        places = np.arange(labels.size) + (indptr[:-1] - pointers_of_sizes(size)[:-1])[labels]
+        features[places], weights[places] = values
+    return indptr, features, weights

@@ -143,11 +143,14 @@ class Model:
             raise ValueError("X holds texts, but the model was fitted without a vectorizer")
         return self.vectorizer.transform(texts)
 
-    def value_rows(self) -> ValueRows:
-        """Return the rows of all segments with their values as given; ValueError without these."""
+    def value_rows(self, rows: QuantisedRows | None = None) -> ValueRows:
+        """Return the rows of all segments with their values as given; ValueError without these.
+
+        ``rows`` are those of `rows`, if they are at hand.
+        """
         if self.values is None:
             raise ValueError("the model does not hold the values of its rows: call fit again")
-        rows, values = self.rows(), self.values
+        rows, values = rows or self.rows(), self.values
         fits = values.dtype in VALUE_DTYPES and values.shape == rows.indices.shape
         if not fits or not np.all(np.isfinite(values) & (values != 0)):
             raise ValueError("values must be one number other than 0 for each entry of the rows")

@@ -18,7 +18,7 @@ from swnn_xp.model.model import Model
 from swnn_xp.model.stand_in import StandInSession
 from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
 from swnn_xp.search.top_rows import in_slots, merge, padded, shifted
-from swnn_xp.vote.votes import rank, ranked_shares, vote
+from swnn_xp.vote.votes import one_ranked_shares, rank, ranked_shares, vote
 
 
 class Session:
@@ -103,14 +103,22 @@ class Session:
         """
         check_count(k, "k")
         self._follow()
-        ids, sims = self._positions_one(indices, values)
-        found, alpha = Neighbours(ids[None, :], sims[None, :]), self._settings.alpha
-        best = self._model.rank_found(found, alpha, self._model.n_ranked(k), Options())
-        likely = ranked_shares(best, found, alpha)
+        labels, scores, likely = self._shares_one(indices, values, k)
         steps = self._calibration and self._calibration(self._model.learned, self._settings)
         if steps is not None:
-            likely = np.where(best.labels >= 0, steps.probabilities(likely), 0.0)
-        return RankedProbabilities(*in_slots(k, best.labels[0], best.scores[0], likely[0]))
+            likely = np.where(labels >= 0, steps.probabilities(likely), 0.0)
+        return RankedProbabilities(*in_slots(k, labels, scores, likely))
+
+    def _shares_one(self, indices: Any, values: Any, k: int) -> tuple[Any, Any, Any]:
+        """The best labels of one row with scores and shares of the votes."""
+        k, alpha = self._model.n_ranked(k), self._settings.alpha
+        if isinstance(self._only, KernelSession):
+            labels, scores, sims = self._only.rank_one(indices, values, k)
+            return labels, scores, one_ranked_shares(scores, sims, alpha)
+        ids, sims = self._positions_one(indices, values)
+        found = Neighbours(ids[None, :], sims[None, :])
+        best = self._model.rank_found(found, alpha, k, Options())
+        return best.labels[0], best.scores[0], ranked_shares(best, found, alpha)[0]
 
     def kneighbors_one(self, indices: Any, values: Any) -> Neighbours:
         """Find the neighbours of one row: ``ids`` and ``sims`` of shape (n_neighbors,)."""

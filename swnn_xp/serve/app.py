@@ -21,6 +21,7 @@ from swnn_xp.serve.pages import add_pages
 from swnn_xp.serve.post import Post
 from swnn_xp.serve.refusal import HTTPRefusal
 from swnn_xp.serve.request_metrics import RequestMetrics
+from swnn_xp.serve.security import SecurityHeaders
 from swnn_xp.serve.service import Service
 from swnn_xp.serve.suggest import FORM
 from swnn_xp.serve.wire import Failure, Health, encode
@@ -74,9 +75,8 @@ def _add_middleware(app: FastAPI, service: Service, options: HTTPOptions) -> Non
     """Add what requests pass; the last one added is the first they meet."""
     if options.gzip:
         app.add_middleware(GZipMiddleware, minimum_size=1000)
-    if options.token is not None:
-        tokens = (options.token.encode(), service.reload_token)
-        app.add_middleware(RequireToken, tokens=tuple(t for t in tokens if t is not None))
+    if tokens := options.tokens(service.reload_token):
+        app.add_middleware(RequireToken, tokens=tokens)
     if options.cors_origins:
         app.add_middleware(
             CORSMiddleware,
@@ -85,6 +85,7 @@ def _add_middleware(app: FastAPI, service: Service, options: HTTPOptions) -> Non
             allow_headers=["Authorization", "Content-Type"],
         )
     app.add_middleware(HeadAsGet)
+    app.add_middleware(SecurityHeaders)
     paths = frozenset(getattr(route, "path", "") for route in app.routes)
     log = options.access_log
     app.add_middleware(RequestMetrics, metrics=service.metrics, paths=paths, log=log)
@@ -119,7 +120,7 @@ def _add_api(app: FastAPI, service: Service) -> None:
 
     @app.get("/readyz", summary="Can it take a request?", **READY)
     async def readyz() -> Response:
-        if service.pool.under_way >= service.pool.room:
+        if service.pool.is_full:
             raise HTTPRefusal(503, "too many requests are waiting", {"Retry-After": "1"})
         return _json(encode(Health("ready", service.current.number)))
 

@@ -50,8 +50,13 @@ class RequireToken:
         await Response(body, 401, headers, "application/json")(scope, receive, send)
 
     def _allows(self, headers: Any) -> bool:
-        given = token_of(dict(headers).get(b"authorization", b""))
-        return any(hmac.compare_digest(given, token) for token in self._tokens)
+        return allows(dict(headers).get(b"authorization", b""), self._tokens)
+
+
+def allows(authorization: bytes, tokens: tuple[bytes, ...]) -> bool:
+    """Whether an Authorization header carries one of the tokens."""
+    given = token_of(authorization)
+    return any(hmac.compare_digest(given, token) for token in tokens)
 
 
 def token_of(authorization: bytes) -> bytes:

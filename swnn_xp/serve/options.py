@@ -28,3 +28,9 @@ class HTTPOptions:
     def __post_init__(self) -> None:
         if self.token == "":
             raise ValueError("the token is empty")
+
+    def tokens(self, reload_token: bytes | None) -> tuple[bytes, ...]:
+        """Tokens that open the routes; none if they are open to all."""
+        if self.token is None:
+            return ()
+        return tuple(t for t in (self.token.encode(), reload_token) if t is not None)

@@ -41,9 +41,19 @@ class Pool:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
 
+    @property
+    def is_inline(self) -> bool:
+        """Whether short jobs run in the event loop."""
+        return self._inline
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next job would be refused."""
+        return self.under_way >= self.room
+
     async def run(self, work: Callable[[], _Result], *, short: bool) -> _Result:
         """Run a job: 503 when too many wait, 504 when it takes too long."""
-        if self.under_way >= self.room:
+        if self.is_full:
             raise HTTPRefusal(503, "too many requests are waiting", {"Retry-After": "1"})
         self.under_way += 1
         if not (short and self._inline):

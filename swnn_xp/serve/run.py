@@ -11,6 +11,7 @@ import threading
 import uvicorn
 
 from swnn_xp.serve.app import create_app
+from swnn_xp.serve.direct import protocol_of
 from swnn_xp.serve.options import HTTPOptions
 from swnn_xp.serve.service import Service
 
@@ -46,7 +47,7 @@ def serve(
         uvicorn.Config(
             create_app(service, options),
             loop="uvloop",
-            http="httptools",
+            http=protocol_of(service, options),
             ws="none",
             access_log=False,
             log_level="warning",

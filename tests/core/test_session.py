@@ -188,3 +188,22 @@ def test_a_change_does_not_scan_all_labels_again(n_segments, monkeypatch):
     for session in sessions:
         session.predict_one([3], [1.0])
     assert sum(scanned) == 0
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 2.0, 0.5])
+def test_probabilities_are_those_of_a_batch_to_the_last_bit(alpha):
+    rng = np.random.default_rng(2)
+    X = sp.random_array((60, 30), density=0.15, rng=rng, format="csr")
+    Y = sp.csr_array((rng.random((60, 9)) < 0.3).astype(np.int8))
+    clf = SWNNClassifier(n_neighbors=25, alpha=alpha).fit(X[:40], Y[:40])
+    session = clf.session()
+    for k in (1, 9, 2, 40):  # buffers grow in between
+        batch = clf.topk_probabilities(X, k)
+        for i in range(60):
+            row = X[[i]]
+            one = session.topk_probabilities_one(row.indices, row.data, k)
+            for mine, its in zip(one, batch, strict=True):
+                np.testing.assert_array_equal(mine, its[i])
+    empty = session.topk_probabilities_one([], [], 3)
+    assert empty.labels.tolist() == [-1] * 3
+    assert empty.probabilities.tolist() == [0.0] * 3

@@ -131,3 +131,32 @@ def test_the_access_log(named, capsys):
     assert lines[1]["request_id"] == made.headers["x-request-id"] != "two\twords"
     assert all(line["duration_ms"] > 0 and line["time"].endswith("+00:00") for line in lines)
     assert "x-request-id" not in client_of(named[0]).get("/healthz").headers
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/"), ("GET", "/docs"), ("GET", "/static/page.js"), ("GET", "/v1/model"),
+        ("GET", "/metrics"), ("GET", "/openapi.json"), ("GET", "/healthz"), ("HEAD", "/healthz"),
+        ("GET", "/nowhere"), ("GET", "/v1/predict"), ("POST", "/v1/predict"),
+        ("POST", "/v1/reload"), ("POST", "/annif/suggest"),
+    ],
+)  # fmt: skip
+def test_every_response_has_security_headers(client, method, path):
+    headers = client.request(method, path).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert headers["cache-control"] in ("no-store", "no-cache")
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    for name in ("server", "x-powered-by"):
+        assert name not in headers
+    assert len(headers.get_list("content-security-policy")) == 1
+
+
+def test_refusals_of_tokens_have_them_too(named):
+    refused = client_of(named[0], token="s3cret").get("/v1/model")
+    assert refused.status_code == 401
+    assert refused.headers["x-content-type-options"] == "nosniff"

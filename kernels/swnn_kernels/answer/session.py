@@ -144,6 +144,27 @@ class Session:
         """
         return self._answer(indices, values, check_k(k), 1)
 
+    def rank_one(
+        self, indices: np.ndarray, values: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rank labels as `predict_one` does; also the similarities of the neighbours that voted.
+
+        Examples
+        --------
+        >>> rows = Rows(np.array([0, 1, 2]), np.array([0, 1]), np.array([2**23] * 2), 2)
+        >>> labels = Labels.prepare(np.array([0, 1, 2]), np.array([7, 8]))
+        >>> session = Session(HybridIndex.build(rows), labels, Settings(2, 1.0, 1.0))
+        >>> session.rank_one([1], [0.5], k=1)[2].tolist()
+        [1.0, 0.0]
+        """
+        k = check_k(k)
+        self._load(np.asarray(indices), np.asarray(values), k)  # it may make new buffers
+        sims = self._searcher.buffers.sims
+        sims[:] = 0  # where no neighbour is found
+        self._answers[1]()
+        labels, scores = self._first_rows[1]
+        return labels[:k].copy(), scores[:k].copy(), sims.copy()
+
     def kneighbors_one(
         self, indices: np.ndarray, values: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,87 @@
+"""How long a connection may take: to begin, to send the headers of a request, to read an answer.
+
+uvicorn waits for ever in all three, so a client could hold connections without cost. Bodies have
+their own limit (`read_body`), and idle connections after an answer uvicorn's.
+"""
+
+from __future__ import annotations
+
+from asyncio import TimerHandle, Transport
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+_TOO_SLOW = (
+    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: text/plain\r\ncontent-length: 0\r\n"
+    b"connection: close\r\n\r\n"
+)
+
+
+class PatientProtocol(HttpToolsProtocol):
+    """uvicorn's protocol, with an end to its patience."""
+
+    patience = 10.0
+    """Seconds."""
+
+    def __init__(self, *args: Any, **params: Any) -> None:
+        super().__init__(*args, **params)
+        self._in_headers = self.within = False
+        self._arrival: TimerHandle | None = None
+        self._reading: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Wait for the first request, but not for ever."""
+        super().connection_made(transport)
+        self._arrival = self.loop.call_later(self.patience, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the timers."""
+        self._stop_waiting()
+        self.resume_writing()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; if headers are incomplete, wait for the rest."""
+        super().data_received(data)
+        if self._in_headers and self._arrival is None and not self.transport.is_closing():
+            self._arrival = self.loop.call_later(self.patience, self._give_up)
+
+    def on_message_begin(self) -> None:
+        """Note that a request has begun."""
+        self._in_headers = self.within = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Note that its headers are there."""
+        self._in_headers = False
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Note that it is there as a whole."""
+        self.within = False
+        super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        """Wait for a client that does not read, but not for ever."""
+        super().pause_writing()
+        if self._reading is None:
+            self._reading = self.loop.call_later(self.patience, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Note that the client reads."""
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+        super().resume_writing()
+
+    def _stop_waiting(self) -> None:
+        if self._arrival is not None:
+            self._arrival.cancel()
+            self._arrival = None
+
+    def _give_up(self) -> None:
+        self._arrival = None
+        if self._in_headers:
+            self.transport.write(_TOO_SLOW)
+        self.transport.close()

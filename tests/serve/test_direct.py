@@ -1,0 +1,219 @@
+"""The short cut for whole requests: the same answers, and the ordinary way for all else."""
+
+import contextlib
+import json
+import socket
+
+import pytest
+
+from swnn_xp.serve import HTTPOptions, Limits, Service
+from swnn_xp.serve.direct import direct_answer
+from swnn_xp.serve.security import HEADERS
+
+ROW = {"rows": [{"features": ["red", "two words"]}], "k": 3}
+JSON = [(b"content-type", b"application/json")]
+
+
+def body_of(request):
+    return json.dumps(request).encode()
+
+
+def raw(request, *headers, path="/v1/predict"):
+    body = request if isinstance(request, bytes) else body_of(request)
+    lines = [f"POST {path} HTTP/1.1", "Host: x", f"Content-Length: {len(body)}", *headers]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+class Connection:
+    """One connection to a running service, on which bytes are sent as they are."""
+
+    def __init__(self, url):
+        host, _, port = url.removeprefix("http://").rpartition(":")
+        self.socket = socket.create_connection((host, int(port)), timeout=250)
+        self.held = b""
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def answer(self):
+        """Status, headers and body of the next response."""
+        while b"\r\n\r\n" not in self.held:
+            self._more()
+        head, _, self.held = self.held.partition(b"\r\n\r\n")
+        first, *lines = head.decode().split("\r\n")
+        headers = dict(line.lower().split(": ", 1) for line in lines)
+        length = int(headers.get("content-length", 0))
+        while len(self.held) < length:
+            self._more()
+        body, self.held = self.held[:length], self.held[length:]
+        return int(first.split()[1]), headers, json.loads(body or b"null")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def _more(self):
+        data = self.socket.recv(1 << 16)
+        assert data, "closed"
+        self.held += data
+
+
+KIND = "Content-Type: application/json"
+
+
+@pytest.fixture
+def connect():
+    with contextlib.ExitStack() as stack:
+        yield lambda url: stack.enter_context(Connection(url))
+
+
+def test_whole_and_split_requests_get_the_same_answer(run, connect, named):
+    server = run(named[0])
+    connection = connect(server.url)
+    whole = raw(ROW, KIND)
+    connection.send(whole)
+    status, direct, answer = connection.answer()
+    assert status == 200
+    connection.send(whole[:60])
+    connection.send(whole[60:])
+    status, ordinary, again = connection.answer()
+    assert (status, again) == (200, answer)
+    assert {name for name in direct if name != "date"} == {n for n in ordinary if n != "date"}
+    for name, value in HEADERS:
+        assert direct[name.decode()] == ordinary[name.decode()] == value.decode().lower()
+    connection.send(whole * 3)  # pipelined
+    assert [connection.answer()[2] for _ in range(3)] == [answer] * 3
+    connection.socket.close()
+    text = server.get("/metrics")
+    assert 'swnn_requests_total{path="/v1/predict",status="200"} 5' in text
+    assert "swnn_rows_total 5" in text
+    assert "swnn_predict_seconds_count 5" in text
+
+
+def test_ways_alternate_on_one_connection(run, connect, named):
+    server = run(named[0])
+    connection = connect(server.url)
+    for request, status in (
+        (raw(ROW, KIND), 200),
+        (raw(b"{", KIND), 400),
+        (raw(ROW, KIND), 200),
+        (raw(ROW), 415),
+        (raw(ROW, KIND, "Expect: 100-continue"), 200),
+        (raw(ROW | {"explain": True}, KIND), 200),
+        (raw({"rows": ROW["rows"] * 3}, KIND), 200),
+        (raw({"rows": [{"indices": [10**6]}]}, KIND), 422),
+        (raw(ROW, KIND, path="/v1/predict?x=1"), 200),
+        (raw(ROW, KIND, path="/v1/nothing"), 404),
+        (raw(ROW, KIND), 200),
+    ):
+        connection.send(request)
+        found = connection.answer()
+        if found[0] == 100:
+            found = connection.answer()
+        assert found[0] == status, request
+
+
+def test_a_connection_that_is_to_close_is_closed(run, connect, named):
+    connection = connect(run(named[0]).url)
+    connection.send(raw(ROW, KIND, "Connection: close"))
+    status, headers, _ = connection.answer()
+    assert (status, headers["connection"]) == (200, "close")
+    assert connection.socket.recv(1) == b""
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"POST /v1/predict HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{}",
+        b"POST /v1/predict HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"POST /v1/predict HTTP/1.1\r\nContent Length: 2\r\n\r\n{}",
+        b"POST /v1/predict HTTP/1.1\r\n\x00\r\n\r\n",
+    ],
+)
+def test_bytes_that_are_no_request_get_400(run, connect, named, bad):
+    connection = connect(run(named[0]).url)
+    connection.send(bad)
+    assert connection.socket.recv(100).startswith(b"HTTP/1.1 400")
+
+
+def test_what_is_answered_at_once(named):
+    service = Service(named[0], limits=Limits(bytes=300))
+    answer = direct_answer(service, HTTPOptions())
+    right = answer(JSON, body_of(ROW))
+    assert json.loads(right)["rows"][0]["labels"]
+    assert answer([(b"content-type", b"text/plain")], body_of(ROW)) is None
+    assert answer([*JSON, (b"expect", b"100-continue")], body_of(ROW)) is None
+    for other in (
+        {"rows": ROW["rows"] * 2},
+        ROW | {"explain": True},
+        ROW | {"k": 10**6},
+        {"rows": [{"features": ["x" * 300]}]},
+    ):
+        assert answer(JSON, body_of(other)) is None
+    service.pool.under_way = service.pool.room
+    assert answer(JSON, body_of(ROW)) is None
+    service.pool.under_way = 0
+    assert service.metrics.rows == 1
+
+
+def test_what_never_is(named):
+    for options in ({"gzip": True}, {"access_log": True}, {"cors_origins": ("*",)}):
+        assert direct_answer(Service(named[0]), HTTPOptions(**options)) is None
+    assert direct_answer(Service(named[0], threads=2), HTTPOptions()) is None
+
+
+def test_tokens(named):
+    answer = direct_answer(Service(named[0]), HTTPOptions(token="s3cret"))
+    for wrong in (b"", b"Bearer wrong", b"Bearer ", b"s3cret"):
+        assert answer([*JSON, (b"authorization", wrong)], body_of(ROW)) is None
+    assert answer(JSON, body_of(ROW)) is None
+    assert answer([*JSON, (b"authorization", b"Bearer s3cret")], body_of(ROW)) is not None
+
+
+def test_a_failing_model_is_left_to_the_ordinary_way(named, monkeypatch):
+    service = Service(named[0])
+    answer = direct_answer(service, HTTPOptions())
+
+    def fail(*_):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(type(service.current), "answer", fail)
+    assert answer(JSON, body_of(ROW)) is None
+    assert service.metrics.rows == 0
+
+
+def closed_within(connection, seconds):
+    connection.socket.settimeout(seconds)
+    data = b""
+    try:
+        while more := connection.socket.recv(1 << 16):
+            data += more
+    except ConnectionResetError:
+        pass
+    return data
+
+
+@pytest.mark.parametrize("begin", [b"", b"POST /v1/pre", b"GET / HTTP/1.1\r\nHost: x\r\n"])
+def test_clients_that_do_not_go_on_are_sent_away(run, connect, named, begin):
+    connection = connect(run(named[0], "--timeout", "0.5").url)
+    connection.send(begin)
+    answer = closed_within(connection, 250)
+    assert answer.startswith(b"HTTP/1.1 408" if begin else b"")
+    assert bool(answer) == bool(begin)
+
+
+def test_clients_that_do_not_read_are_sent_away(run, connect, named):
+    server = run(named[0], "--timeout", "0.5", "--max-k", "100")
+    connection = connect(server.url)
+    connection.socket.settimeout(250)
+    page = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
+
+    def send_for_ever():
+        while True:
+            connection.send(page * 100)
+
+    with pytest.raises((ConnectionResetError, BrokenPipeError)):
+        send_for_ever()
+    assert '"status":"ok"' in server.get("/healthz")
