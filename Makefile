@@ -45,6 +45,9 @@ soak: $(VENV)/.has-test ## every way to an answer against every other, from wher
 promises: ## the table of docs/promises.md out of docs/data/promises
 	@$(PYTHON) scripts/promises.py
 
+soak-serve: $(EXTRAS_VENV)/.done ## the service under full load, reloads and abuse: no 500, no growth; MINUTES=60, SEED=, WRITE=1 to record it
+	@OMP_NUM_THREADS=1 $(EXTRAS_VENV)/bin/python tests/serve/soak.py $(or $(MINUTES),60) $(or $(SEED),1) $(if $(WRITE),--write)
+
 beyond-int32: $(VENV)/.has-core ## index, save, open and ask 2,167,406,592 non-zeros (16 GB of memory, 14 of disk); FOLDER=/tmp
 	@$(BIN)/python scripts/beyond_int32.py $(or $(FOLDER),/tmp)
 

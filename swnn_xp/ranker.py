@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from swnn_xp.learn.session import RankingSession
 
 GIGABYTE = 10**9
+_CHANGING = threading.Lock()
 _LEARNED_PARAMS = (
     "n_neighbors", "alpha", "beta", "n_candidates", "C", "vote_weight", "feature_weights",
     "rare_labels", "calibrate", "random_state", "keep",
@@ -222,8 +224,9 @@ class SWNNRanker(RelearningEstimator):
         ready = prepare_again(model, self._training_settings(), machine)
         with StageProgress() as progress:
             model = train_part(ready, machine, float(keep), progress.show)
-        self.keep = keep
-        self._set_model(self._noted(model))
+        with _CHANGING:  # queries of other threads see both or neither
+            self.keep = keep
+            self._set_model(self._noted(model))
         return self
 
     def predict_topk(self, X: Any, k: int = 5) -> Ranking:
@@ -380,14 +383,23 @@ class SWNNRanker(RelearningEstimator):
 
     def _current_model(self) -> Model:
         model = super()._current_model()
-        known = model.learned.params
-        for name, value in self._learned_params().items():
-            if value != known.get(name, value):  # older models know fewer parameters
-                raise ValueError(
-                    f"{name}={value!r}, but the ranker was trained with {known[name]!r}: "
-                    "call fit again, or set it back"
-                )
-        return model
+        if self._differing(model) is None:
+            return model
+        with _CHANGING:  # `compress` may be about to change both
+            model = super()._current_model()
+            name = self._differing(model)
+        if name is None:
+            return model
+        raise ValueError(
+            f"{name}={plain(getattr(self, name))!r}, but the ranker was trained with "
+            f"{model.learned.params[name]!r}: call fit again, or set it back"
+        )
+
+    def _differing(self, model: Model) -> str | None:
+        """Name of a parameter that is not what the model was trained with."""
+        known = model.learned.params  # older models know fewer parameters
+        own = self._learned_params().items()
+        return next((name for name, value in own if value != known.get(name, value)), None)
 
     def _extra(self, model: Model) -> Extra:
         return stored_learned(model.learned)

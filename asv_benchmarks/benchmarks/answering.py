@@ -9,41 +9,18 @@ import numpy as np
 from swnn_kernels import Labels, Session, Settings
 
 from . import data
-from .common import (
-    BACKEND_NAMES,
-    LARGE_BATCH,
-    N_NEIGHBORS,
-    Suite,
-    clock,
-    fit,
-    queries,
-    require,
-    wait,
-)
-
-ONE_BY_ONE = 32
+from .common import LARGE_BATCH, N_NEIGHBORS, ManyAtOnce, OneByOne, Suite, fit, queries
 
 
-class Latency(Suite):
-    """One query after the other: divide by the number of rows for the time of one."""
+class Latency(OneByOne):
+    """The published method."""
 
-    params = (BACKEND_NAMES,)
-    param_names = ("backend",)
-
-    def setup(self, backend):
-        require(backend, ONE_BY_ONE)
-        if hasattr(self, "clf"):
-            return
-        self.clf = fit(backend)
-        self.timer = clock(backend)
-        rows = queries(ONE_BY_ONE)
-        self.rows = [rows[[i]] for i in range(ONE_BY_ONE)]
-        self.time_predict_32_rows_one_by_one(backend)
+    def prepare(self, backend):
+        self.prepare_rows(fit(backend))
+        self.ask(backend)
 
     def time_predict_32_rows_one_by_one(self, backend):
-        for row in self.rows:
-            self.clf.predict_topk(row)
-        wait(backend)
+        self.ask(backend)
 
 
 class SessionLatency(Suite):
@@ -53,7 +30,7 @@ class SessionLatency(Suite):
         if hasattr(self, "session"):
             return
         self.session = fit("numba").session()
-        rows = queries(ONE_BY_ONE)
+        rows = queries(OneByOne.n_rows)
         cuts = itertools.pairwise(rows.indptr)
         self.rows = [(rows.indices[a:b], rows.data[a:b]) for a, b in cuts]
         self.time_predict_32_rows_one_by_one()
@@ -67,28 +44,19 @@ class SessionLatency(Suite):
             self.session.kneighbors_one(*row)
 
 
-class Throughput(Suite):
-    """Labels of 256 rows in one call; the figure is the time of the call."""
+class Throughput(ManyAtOnce):
+    """The published method."""
 
-    params = (BACKEND_NAMES,)
-    param_names = ("backend",)
-
-    def setup(self, backend):
-        require(backend, LARGE_BATCH)
-        if hasattr(self, "clf"):
-            return
-        self.timer = clock(backend)
-        self.clf = fit(backend)
-        self.queries = queries(LARGE_BATCH)
-        self.time_predict_256_rows(backend)
+    def prepare(self, backend):
+        self.prepare_rows(fit(backend))
+        self.ask(backend)
 
     def time_predict_256_rows(self, backend):
-        self.clf.predict_topk(self.queries)
-        wait(backend)
+        self.ask(backend)
 
     def peakmem_predict_256_rows(self, backend):
         """Memory of the whole process: the interpreter and the model are part of it."""
-        self.clf.predict_topk(self.queries)
+        self.clf.predict_topk(self.rows)
 
 
 class Work(Suite):

@@ -48,6 +48,56 @@ class Suite:
         save_ranker(X[train], Y[train])
 
 
+class BackendSuite(Suite):
+    """A suite with the backends as its parameter: `prepare` makes what is timed, once.
+
+    Its batch is how many rows are asked at once.
+    """
+
+    params = (BACKEND_NAMES,)
+    param_names = ("backend",)
+    batch = 1
+    is_ready = False
+
+    def setup(self, backend):
+        require(backend, self.batch)
+        if not self.is_ready:
+            self.timer = clock(backend)
+            self.prepare(backend)
+            self.is_ready = True
+
+    def prepare(self, backend):
+        raise NotImplementedError
+
+
+class OneByOne(BackendSuite):
+    """Some rows, one after the other: divide by their number for the time of one."""
+
+    n_rows = 32
+
+    def prepare_rows(self, clf):
+        rows = queries(self.n_rows)
+        self.clf, self.rows = clf, [rows[[i]] for i in range(self.n_rows)]
+
+    def ask(self, backend):
+        for row in self.rows:
+            self.clf.predict_topk(row)
+        wait(backend)
+
+
+class ManyAtOnce(BackendSuite):
+    """256 rows in one call; the figure is the time of the call."""
+
+    batch = LARGE_BATCH
+
+    def prepare_rows(self, clf):
+        self.clf, self.rows = clf, queries(self.batch)
+
+    def ask(self, backend):
+        self.clf.predict_topk(self.rows)
+        wait(backend)
+
+
 def save_ranker(X, Y):
     """Train a ranker once for all suites; revisions that have none do without."""
     try:

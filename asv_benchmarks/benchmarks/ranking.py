@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import itertools
 from pathlib import Path
 
 from . import data
-from .common import BACKEND_NAMES, LARGE_BATCH, RANKED, Suite, clock, queries, require, wait
+from .common import (
+    LARGE_BATCH,
+    RANKED,
+    BackendSuite,
+    ManyAtOnce,
+    OneByOne,
+    Suite,
+    queries,
+    require,
+    wait,
+)
 
-ONE_BY_ONE = 32
 N_TRAIN = 4000
 SEED_SETTINGS = {"n_neighbors": 75, "n_candidates": 50, "C": 0.3, "vote_weight": 0.6, "missed": 0.0}
 
@@ -24,79 +35,74 @@ def ranked(backend):
     return load(RANKED, backend=backend)
 
 
-class RankedLatency(Suite):
-    """One query after the other: divide by the number of rows for the time of one."""
+class RankedLatency(OneByOne):
+    """Ranked labels."""
 
-    params = (BACKEND_NAMES,)
-    param_names = ("backend",)
-
-    def setup(self, backend):
-        require(backend, ONE_BY_ONE)
-        if hasattr(self, "clf"):
-            return
-        self.timer = clock(backend)
-        self.clf = ranked(backend)
-        rows = queries(ONE_BY_ONE)
-        self.rows = [rows[[i]] for i in range(ONE_BY_ONE)]
-        self.time_rank_32_rows_one_by_one(backend)
+    def prepare(self, backend):
+        self.prepare_rows(ranked(backend))
+        self.ask(backend)
 
     def time_rank_32_rows_one_by_one(self, backend):
-        for row in self.rows:
-            self.clf.predict_topk(row)
-        wait(backend)
+        self.ask(backend)
 
 
-class RankedThroughput(Suite):
-    """Labels of 256 rows in one call, and the part of it that follows the search."""
+class RankedSessionLatency(Suite):
+    """The same by a session, which only the numba backend has."""
 
-    params = (BACKEND_NAMES,)
-    param_names = ("backend",)
-
-    def setup(self, backend):
-        require(backend, LARGE_BATCH)
-        if hasattr(self, "found"):
+    def setup(self):
+        if hasattr(self, "session"):
             return
+        self.session = ranked("numba").session()
+        rows = queries(OneByOne.n_rows)
+        cuts = itertools.pairwise(rows.indptr)
+        self.rows = [(rows.indices[a:b], rows.data[a:b]) for a, b in cuts]
+        self.time_rank_32_rows_one_by_one()
+
+    def time_rank_32_rows_one_by_one(self):
+        for row in self.rows:
+            self.session.predict_one(*row)
+
+
+class RankedThroughput(ManyAtOnce):
+    """Ranked labels, and the part of the time that follows the search."""
+
+    def prepare(self, backend):
         from swnn_xp.learn.ranking import rank_found
 
-        self.timer, self.rank_found = clock(backend), rank_found
-        self.clf, self.rows = ranked(backend), queries(LARGE_BATCH)
+        self.rank_found = rank_found
+        self.prepare_rows(ranked(backend))
         self.model, self.options = self.clf._current_model(), self.clf._options()
         self.queries = self.model.queries(self.rows, weighted=False)
         cuts, beta = self.model.learned.selection.cuts, self.model.learned.beta
         scaled = self.model.queries(self.rows)
         self.found = self.model.search(scaled, cuts[-1], beta, self.options)
-        self.time_rank_256_rows(backend)
+        self.ask(backend)
 
     def time_rank_256_rows(self, backend):
-        self.clf.predict_topk(self.rows)
-        wait(backend)
+        self.ask(backend)
 
     def time_rank_candidates_of_256_rows(self, backend):
         self.rank_found(self.model, self.queries, self.found, 5, self.options)
         wait(backend)
 
 
-class Neighbours(Suite):
+class Neighbours(BackendSuite):
     """The first stage of training: leave-one-out neighbours of 256 rows, by backend."""
 
-    params = (BACKEND_NAMES,)
-    param_names = ("backend",)
+    batch = LARGE_BATCH
 
-    def setup(self, backend):
-        require(backend, LARGE_BATCH)
-        if hasattr(self, "search"):
-            return
+    def prepare(self, backend):
         from swnn_xp.learn.host_search import host_search
         from swnn_xp.rows.slicing import slice_rows
 
-        self.timer, model = clock(backend), ranked(backend)._current_model()
+        model = ranked(backend)._current_model()
         index, options = model.segments[0], ranked(backend)._options()
         self.search = host_search(index, model.placement, options)
-        self.rows = slice_rows(model.rows(), 0, min(LARGE_BATCH, index.n_rows))
+        self.found_for = slice_rows(model.rows(), 0, min(LARGE_BATCH, index.n_rows))
         self.time_neighbours_of_256_rows(backend)
 
     def time_neighbours_of_256_rows(self, backend):
-        self.search(self.rows, 76, 1.0)
+        self.search(self.found_for, 76, 1.0)
 
 
 class Stages(Suite):
@@ -132,6 +138,22 @@ class Stages(Suite):
 
     def time_label_models(self):
         self.train.train_judged(self.training, self.judged, self.settings, _quiet, keep=True)
+
+
+class Relearning(Suite):
+    """Two rows more, and their labels trained again."""
+
+    def setup(self):
+        if not hasattr(self, "changed"):
+            clf = ranked("numba")
+            if not hasattr(clf, "relearn"):
+                raise NotImplementedError("this revision does not relearn")
+            rows, labels = data.load("X_test")[:2], data.load("Y_test")[:2]
+            self.changed = copy.copy(clf).partial_fit(rows, labels)
+            self.time_relearn_labels_of_two_rows()
+
+    def time_relearn_labels_of_two_rows(self):
+        copy.copy(self.changed).relearn()
 
 
 def _quiet(stage, done, total):

@@ -140,6 +140,11 @@ def is_resumable(source: RowSource) -> bool:
 
 def _id(path: PathLike, record: JsonRecord) -> RowId:
     found = record.fields.get("id")
+    if isinstance(found, str):
+        try:
+            found.encode()
+        except UnicodeEncodeError:  # JSON's escapes allow what UTF-8 does not
+            raise FormatError(path, record.line, f"id {found!r} is not Unicode text") from None
     if found is None or (isinstance(found, str | int) and not isinstance(found, bool)):
         return found
     raise FormatError(path, record.line, f"id must be a text or a whole number, not {found!r}")

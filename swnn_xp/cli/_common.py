@@ -135,6 +135,17 @@ def open_model(args: argparse.Namespace) -> AnyModel:
     return load(args.model, **machine, **params)
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things, in words that fit it.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
 def read_data(path: Path, strict: bool) -> tuple[Any, Any]:
     """Read a data file."""
     note(f"reading {path} ...")

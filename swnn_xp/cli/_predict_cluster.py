@@ -9,7 +9,7 @@ from swnn_xp._progress import progress_bar
 from swnn_xp.bulk.answers import Threshold
 from swnn_xp.bulk.lines import FORMATS
 from swnn_xp.bulk.output_format import choose_format
-from swnn_xp.cli._common import given_params, is_stdout
+from swnn_xp.cli._common import counted, given_params, is_stdout
 from swnn_xp.cli._features import FeatureSpace, NamelessFeatures, check_features
 from swnn_xp.io.streams import can_rewind, first_byte
 from swnn_xp.loading import load
@@ -46,7 +46,7 @@ def predict_on_workers(args: argparse.Namespace) -> None:
             **given_params(args),
         )
     print(
-        f"{args.output}: {run.rows:,} rows in {run.parts:,} parts, "
+        f"{args.output}: {counted(run.rows, 'row')} in {counted(run.parts, 'part')}, "
         f"{run.skipped:,} of them there already"
     )
 

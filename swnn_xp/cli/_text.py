@@ -1,35 +1,94 @@
-"""Options and reading of `swnn fit --text`: tagged texts instead of rows."""
+"""Options and reading of `--text`: tagged texts instead of rows."""
 
 from __future__ import annotations
 
 import argparse
 import re
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
 
 from swnn_xp._progress import note
 from swnn_xp.cli._common import given
 from swnn_xp.io import read_names
-from swnn_xp.text import Corpus, Fields, read_corpus, read_vocabulary
+from swnn_xp.loading import AnyModel
+from swnn_xp.text import Fields, read_corpus, read_vocabulary
 
 
-def add_text(parser: argparse.ArgumentParser) -> None:
-    """Add --text and what goes with it, for `read_texts` and `make_vectorizer`."""
+class Tagged(NamedTuple):
+    """Texts as rows, with their labels."""
+
+    X: Any
+    Y: Any
+    vectorizer: Any
+    """What made the rows."""
+    label_names: list[str]
+    label_uris: list[str] | None
+    row_names: list[str] | None
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The terms."""
+        return list(self.vectorizer.get_feature_names_out())
+
+
+def add_text(parser: argparse.ArgumentParser, data: str = "TRAIN") -> None:
+    """Add --text and what goes with it, for `read_tagged`; ``data`` is the file in the help."""
     group = parser.add_argument_group("raw text (needs scikit-learn)")
+    add_corpus(group, data)
+    _add_vocabulary(group)
+    _add_terms(group)
+    _note_options(parser, group)
+
+
+def add_corpus(group: Any, data: str) -> None:
+    """Add --text and how a corpus is read."""
     group.add_argument(
         "--text",
         action="store_true",
-        help="TRAIN holds texts: .jsonl, .csv, .parquet, Annif's .tsv, or - for JSON lines",
+        help=f"{data} holds texts: .jsonl, .csv, .parquet, Annif's .tsv, or - for JSON lines",
     )
     add_fields(group)
     group.add_argument("--labels-field", metavar="NAME", help="field with labels (labels)")
     group.add_argument(
         "--label-separator", default=";", metavar="S", help="between labels in one string (;)"
     )
+
+
+def add_evaluated_text(parser: argparse.ArgumentParser) -> None:
+    """Add --text for a model that was fitted on texts, for `read_known`."""
+    group = parser.add_argument_group("raw text, for a model that was fitted on texts")
+    add_corpus(group, "FILE")
+    _note_options(parser, group)
+
+
+def _note_options(parser: argparse.ArgumentParser, group: Any) -> None:
+    """Remember what goes with --text, for `check_text_options`."""
+    own = [action for action in group._group_actions if action.dest != "text"]
+    defaults = {action.dest: (action.option_strings[0], action.default) for action in own}
+    parser.set_defaults(text_options=defaults)
+
+
+def check_text_options(args: argparse.Namespace) -> None:
+    """Refuse what goes with --text where that is missing."""
+    if args.text:
+        return
+    for name, (flag, default) in args.text_options.items():
+        if getattr(args, name) != default:
+            raise ValueError(f"{flag} is for texts: it goes with --text")
+
+
+def _add_vocabulary(group: Any) -> None:
     group.add_argument(
         "--vocabulary", type=Path, metavar="FILE", help="names of label URIs: Annif's TSV or CSV"
     )
     group.add_argument("--language", help="of the names in a CSV vocabulary (its first)")
+
+
+def _add_terms(group: Any) -> None:
     group.add_argument(
         "--analyzer", choices=("word", "char", "char_wb"), default="word", help="kind of terms"
     )
@@ -61,13 +120,41 @@ def add_fields(parser: Any) -> None:
     parser.add_argument("--id-field", metavar="NAME", help="field with the row's id (id)")
 
 
-def read_texts(args: argparse.Namespace) -> Corpus:
-    """Read the corpus that the arguments name."""
-    note(f"reading {args.train} ...")
+def read_tagged(args: argparse.Namespace, path: Path) -> Tagged:
+    """Read a corpus and fit a vectorizer to it."""
+    for option in ("feature_map", "label_map", "row_map"):
+        if getattr(args, option, None) is not None:
+            raise ValueError(f"--{option.replace('_', '-')} is for rows: --text brings the names")
+    vectorizer = make_vectorizer(args)  # before reading: it may be missing
+    note(f"reading {path} ...")
     vocabulary = None
     if args.vocabulary is not None:
         vocabulary = read_vocabulary(args.vocabulary, args.language)
-    return read_corpus(args.train, fields_of(args), vocabulary)
+    corpus = read_corpus(path, fields_of(args), vocabulary)
+    X = vectorizer.fit_transform(corpus.texts)
+    names = corpus.label_names, corpus.label_uris, corpus.row_names
+    return Tagged(X, corpus.Y, vectorizer, *names)
+
+
+def read_known(args: argparse.Namespace, path: Path, clf: AnyModel) -> tuple[Any, Any]:
+    """Read a corpus as rows and labels of a model; labels that it does not know are left out."""
+    if clf.vectorizer_ is None:
+        raise ValueError(f"{path}: --text, but the model was not fitted on texts")
+    note(f"reading {path} ...")
+    corpus = read_corpus(path, fields_of(args))
+    known = clf.label_uris_ or clf.label_names_
+    if known is None:
+        raise ValueError(f"{path}: the model has no label names, so texts can't be compared")
+    number = {name: i for i, name in enumerate(known)}
+    columns = np.asarray([number.get(name, -1) for name in corpus.label_names])
+    tags = corpus.Y.tocoo()
+    at = columns[tags.col]
+    if unknown := int(np.count_nonzero(at < 0)):
+        left_out = f"{unknown:,} of {tags.nnz:,} labels of {path} are unknown to the model"
+        print(f"swnn: {left_out} and were left out", file=sys.stderr)
+    shape, there = (len(corpus.texts), clf.n_labels_), at >= 0
+    entries = np.ones(int(there.sum()), np.int8), (tags.row[there], at[there])
+    return clf.vectorizer_.transform(corpus.texts), sp.csr_array(entries, shape)
 
 
 def fields_of(args: argparse.Namespace) -> Fields:

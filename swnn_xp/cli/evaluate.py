@@ -17,6 +17,7 @@ from swnn_xp.cli._common import (
     add_model,
     add_strict,
     check_outputs,
+    counted,
     input_path,
     new_parser,
     open_model,
@@ -24,6 +25,7 @@ from swnn_xp.cli._common import (
     read_data,
 )
 from swnn_xp.cli._features import add_feature_checks, check_features
+from swnn_xp.cli._text import add_evaluated_text, check_text_options, read_known
 from swnn_xp.diagnostics.latency import is_at_full_speed, latencies
 from swnn_xp.loading import AnyModel, is_ranked, kind_of
 
@@ -40,7 +42,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "measure quality and latency on a test file",
         "Ranks labels for every row of FILE, compares them with the labels in FILE, and measures "
         "the time of a batch and of single rows.",
-        "swnn evaluate model test.txt\nswnn evaluate model test.txt --json | jq '.quality.P'",
+        "swnn evaluate model test.txt\nswnn evaluate model test.txt --json | jq '.quality.P'\n"
+        "swnn evaluate model --text tagged.jsonl",
     )
     add_model(parser)
     parser.add_argument("file", type=input_path, help=DATA_HELP)
@@ -60,6 +63,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         metavar="PAGE",
         help="write a page too: how often predictions of each probability are right",
     )
+    add_evaluated_text(parser)
     add_strict(parser)
     parser.set_defaults(run=run)
 
@@ -68,8 +72,12 @@ def run(args: argparse.Namespace) -> None:
     """Run the command."""
     check_outputs([args.html], [args.file])
     clf = open_model(args)
-    check_features(clf, args.file, args)
-    X, Y = read_data(args.file, args.strict)
+    check_text_options(args)
+    if args.text:
+        X, Y = read_known(args, args.file, clf)
+    else:
+        check_features(clf, args.file, args)
+        X, Y = read_data(args.file, args.strict)
     if Y.shape[1] != clf.n_labels_:
         raise ValueError(
             f"{args.file}: has {Y.shape[1]} labels, but the model was fitted with {clf.n_labels_}"
@@ -142,7 +150,7 @@ def format_measured(measured: Measured) -> str:
         for name, value in measured.parameters.items()
     )
     lines = [
-        f"{measured.rows:,} rows; {measured.kind}, {settings}, backend {measured.backend}",
+        f"{counted(measured.rows, 'row')}; {measured.kind}, {settings}, backend {measured.backend}",
         f"{'%':<9}" + "".join(f"{'@' + str(k):>8}" for k in _KS),
     ]
     for name, values in measured.quality.items():
@@ -153,7 +161,7 @@ def format_measured(measured: Measured) -> str:
     lines.append(f"batch    {measured.rows_per_second:,.0f} rows/s")
     if measured.latency is not None:
         shown = (f"{what} {measured.latency[what] * 1e3:.3f} ms" for what in ("mean", "p50", "p99"))
-        rows = f"{measured.latency['rows']:,} single rows, one thread"
+        rows = f"{counted(int(measured.latency['rows']), 'single row')}, one thread"
         lines.append(f"latency  {', '.join(shown)} ({rows})")
     return "\n".join(lines)
 

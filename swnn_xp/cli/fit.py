@@ -16,13 +16,14 @@ from swnn_xp.cli._common import (
     add_name_maps,
     add_params,
     add_strict,
+    counted,
     find_names,
     input_path,
     new_parser,
     read_data,
 )
 from swnn_xp.cli._learning import add_learning, learning_of
-from swnn_xp.cli._text import add_text, make_vectorizer, read_texts
+from swnn_xp.cli._text import add_text, check_text_options, read_tagged
 from swnn_xp.loading import AnyModel
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
+    check_text_options(args)
     kind, params = learning_of(args)
     if args.cluster is not None and kind is None:
         raise ValueError("--cluster needs --learn weights or --learn ranking")
@@ -85,7 +87,8 @@ def run(args: argparse.Namespace) -> None:
         clf.save(args.output)
     size = sum(file.stat().st_size for file in args.output.rglob("*") if file.is_file())
     print(
-        f"{args.output}: {X.shape[0]:,} rows, {X.nnz:,} non-zeros, {Y.shape[1]:,} labels; "
+        f"{args.output}: {counted(X.shape[0], 'row')}, {counted(X.nnz, 'non-zero')}, "
+        f"{counted(Y.shape[1], 'label')}; "
         f"{size / 1e6:,.1f} MB"
     )
     print(", ".join(f"{what} {seconds:.1f} s" for what, seconds in times.items()))
@@ -119,14 +122,10 @@ def _rows(args: argparse.Namespace) -> _Training:
 
 
 def _texts(args: argparse.Namespace) -> _Training:
-    for option in ("feature_map", "label_map", "row_map"):
-        if getattr(args, option) is not None:
-            raise ValueError(f"--{option.replace('_', '-')} is for rows: --text brings the names")
-    vectorizer = make_vectorizer(args)  # before reading: it may be missing
-    corpus = read_texts(args)
-    X = vectorizer.fit_transform(corpus.texts)
-    names = {"label_names": corpus.label_names, "row_names": corpus.row_names}
-    return _Training(X, corpus.Y, names | {"vectorizer": vectorizer}, corpus.label_uris)
+    tagged = read_tagged(args, args.train)
+    names = {"label_names": tagged.label_names, "row_names": tagged.row_names}
+    names["vectorizer"] = tagged.vectorizer
+    return _Training(tagged.X, tagged.Y, names, tagged.label_uris)
 
 
 def _estimator(kind: str | None, params: dict[str, Any]) -> AnyModel:

@@ -25,6 +25,7 @@ from swnn_xp.cli._common import (
     add_model,
     add_strict,
     check_outputs,
+    counted,
     input_path,
     is_stdout,
     open_model,
@@ -189,4 +190,4 @@ class _Report:
     def _print(self, done: int) -> None:
         self._printed = time.monotonic()
         rate = (done - self._resumed_at) / max(self._printed - self._started, 1e-9)
-        print(f"{done:,} rows, {rate:,.0f} rows/s", file=sys.stderr, flush=True)
+        print(f"{counted(done, 'row')}, {rate:,.0f} rows/s", file=sys.stderr, flush=True)

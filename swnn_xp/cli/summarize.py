@@ -10,12 +10,14 @@ from swnn_xp.cli._common import (
     add_name_maps,
     add_strict,
     check_outputs,
+    counted,
     find_names,
     input_path,
     new_parser,
     output,
     read_data,
 )
+from swnn_xp.cli._text import add_text, check_text_options, read_tagged
 from swnn_xp.summary import Summary, count
 
 
@@ -27,7 +29,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "describe a data file: sizes and distributions",
         "Prints how many rows, features and labels a file has and how they are distributed; with "
         "--html, writes a page with plots as well.",
-        "swnn summarize train.txt --html train.html",
+        "swnn summarize train.txt --html train.html\nswnn summarize --text tagged.jsonl",
     )
     parser.add_argument("file", type=input_path, help=DATA_HELP)
     parser.add_argument(
@@ -37,6 +39,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         help="write a page too: tables, plots, search for labels and features",
     )
     add_name_maps(parser, "FILE")
+    add_text(parser, "FILE")
     add_strict(parser)
     parser.set_defaults(run=run)
 
@@ -44,7 +47,14 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
     check_outputs([args.html], [args.file, args.label_map, args.feature_map])
-    counts = count(*read_data(args.file, args.strict))
+    check_text_options(args)
+    labels = features = None
+    if args.text:
+        tagged = read_tagged(args, args.file)
+        labels, features = tagged.label_names, tagged.feature_names
+        counts = count(tagged.X, tagged.Y)
+    else:
+        counts = count(*read_data(args.file, args.strict))
     print(format_summary(counts.summary()))
     if args.html is None:
         return
@@ -54,8 +64,8 @@ def run(args: argparse.Namespace) -> None:
     page = summary_page(
         counts,
         f"{file.parent.name}/{file.name}",
-        label_names=find_names(args.file, args.label_map, "label_map"),
-        feature_names=find_names(args.file, args.feature_map, "feature_map"),
+        label_names=labels or find_names(args.file, args.label_map, "label_map"),
+        feature_names=features or find_names(args.file, args.feature_map, "feature_map"),
     )
     with output(args.html) as out:
         out.write(page)
@@ -64,9 +74,9 @@ def run(args: argparse.Namespace) -> None:
 def format_summary(summary: Summary) -> str:
     """Format a summary as a table for people."""
     lines = [
-        f"{summary.n_rows:,} rows, "
-        f"{summary.n_features:,} features ({summary.features_used:,} occur), "
-        f"{summary.n_labels:,} labels ({summary.labels_used:,} occur)",
+        f"{counted(summary.n_rows, 'row')}, "
+        f"{counted(summary.n_features, 'feature')} ({summary.features_used:,} occur), "
+        f"{counted(summary.n_labels, 'label')} ({summary.labels_used:,} occur)",
         "",
         f"{'':<20}{'min':>10}{'1st qu.':>10}{'median':>10}{'3rd qu.':>10}{'max':>10}{'mean':>12}",
     ]

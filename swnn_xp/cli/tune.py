@@ -18,6 +18,7 @@ from swnn_xp.cli._common import (
     output,
     read_data,
 )
+from swnn_xp.cli._text import add_text, check_text_options, read_tagged
 from swnn_xp.io import read_names
 from swnn_xp.tuning.records import RULES, RankingResult, TuningResult
 
@@ -41,7 +42,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "paper's S, alpha and beta; with --learn ranking, S, C and the vote weight of a ranker. "
         "--two-step chooses as the paper did. Ctrl-C ends the search and keeps what is done.",
         "swnn tune train.txt --metric P@3 --group sources.txt -o best.toml\n"
-        "swnn fit train.txt --params best.toml -o model",
+        "swnn fit train.txt --params best.toml -o model\n"
+        "swnn tune --text tagged.jsonl -o best.toml",
     )
     parser.add_argument("train", type=input_path, help=DATA_HELP)
     parser.add_argument(
@@ -90,6 +92,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="best setting, for `swnn fit --params`"
     )
+    add_text(parser)
     add_machine(parser)
     add_strict(parser)
     parser.set_defaults(run=run)
@@ -107,7 +110,11 @@ def run(args: argparse.Namespace) -> None:
     if args.two_step and args.wide:
         raise ValueError("--two-step is for the paper's settings, not for --wide")
     check_outputs([args.output, args.plot], [args.train, args.group])
-    X, Y = read_data(args.train, args.strict)
+    check_text_options(args)
+    if args.text:
+        X, Y = read_tagged(args, args.train)[:2]
+    else:
+        X, Y = read_data(args.train, args.strict)
     result = (_tune_published if args.learn is None else _tune_ranking)(args, X, Y)
     print(format_result(result))
     if args.output is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from swnn_xp.cli._common import new_parser
+from swnn_xp.cli._common import counted, new_parser
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -31,6 +31,6 @@ def run(args: argparse.Namespace) -> None:
     clf = load(args.model)  # intact files may still not be a model
     clf._model.check()
     print(
-        f"{args.model}: sound; {checked:,} bytes, {clf.n_samples_fit_:,} rows, "
+        f"{args.model}: sound; {checked:,} bytes, {counted(clf.n_samples_fit_, 'row')}, "
         f"{clf.n_features_in_:,} features, {clf.n_labels_:,} labels"
     )

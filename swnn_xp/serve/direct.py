@@ -60,13 +60,14 @@ class _Whole:
         self.headers: list[tuple[bytes, bytes]] = []
         self.body = b""
         self._begun = self._ended = 0
+        self._stays_open = False
 
     def request(self, data: bytes) -> bool:
         """Whether the bytes are one request on a connection that stays open."""
         self.headers, self.body, self._begun, self._ended = [], b"", 0, 0
         try:
             self._parser.feed_data(data)
-            whole = self._begun == self._ended == 1 and self._parser.should_keep_alive()
+            whole = self._begun == self._ended == 1 and self._stays_open
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             whole = False
         if not whole:
@@ -78,6 +79,9 @@ class _Whole:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self.headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        self._stays_open = self._parser.should_keep_alive()  # known only now, not at the end
 
     def on_body(self, body: bytes) -> None:
         self.body += body

@@ -1,7 +1,8 @@
 """How long a connection may take: to begin, to send the headers of a request, to read an answer.
 
-uvicorn waits for ever in all three, so a client could hold connections without cost. Bodies have
-their own limit (`read_body`), and idle connections after an answer uvicorn's.
+uvicorn waits for ever in all three, so a client could hold connections without cost; and it reads
+on while requests wait for their turn, so a client that asks and does not read could fill the
+memory. Bodies have their own limit (`read_body`), and idle connections after an answer uvicorn's.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ _TOO_SLOW = (
 )
 
 
-class PatientProtocol(HttpToolsProtocol):
+_MOST_WAITING = 100  # requests of a connection that are sent before the answer to the first
+
+
+class PatientProtocol(HttpToolsProtocol):  # type: ignore[misc]
     """uvicorn's protocol, with an end to its patience."""
 
     patience = 10.0
@@ -29,10 +33,18 @@ class PatientProtocol(HttpToolsProtocol):
         self._arrival: TimerHandle | None = None
         self._reading: TimerHandle | None = None
 
-    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: Transport) -> None:
         """Wait for the first request, but not for ever."""
         super().connection_made(transport)
         self._arrival = self.loop.call_later(self.patience, self._give_up)
+
+        resume = self.flow.resume_reading
+
+        def resume_reading() -> None:
+            if not self.pipeline:
+                resume()
+
+        self.flow.resume_reading = resume_reading
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the timers."""
@@ -55,6 +67,8 @@ class PatientProtocol(HttpToolsProtocol):
         """Note that its headers are there."""
         self._in_headers = False
         self._stop_waiting()
+        if len(self.pipeline) >= _MOST_WAITING:
+            raise ValueError("too many requests at once")  # becomes a 400, and the connection ends
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -103,6 +104,8 @@ def _read(folder: Path) -> dict[str, Any]:
     path = folder / FILE
     if not folder.is_dir():
         raise StoreError(folder, "is not a folder" if folder.exists() else "does not exist")
+    if not os.path.lexists(path) and not any(folder.glob("data-*")):
+        raise StoreError(folder, f"holds no model: there is no {FILE} in it")
     with open_regular(path) as file:
         text = file.read(MAX_BYTES + 1)
     if len(text) > MAX_BYTES:

@@ -1,6 +1,7 @@
 """Fewer rows in the index: which ones are kept, for what they vote, and what stays the same."""
 
 import copy
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -192,3 +193,26 @@ def test_agreement_of_a_sample_is_near_that_of_all_rows(ranker, monkeypatch):
     monkeypatch.setattr(compression, "_SAMPLE", 150)
     small = copy.deepcopy(ranker).compress(0.25)
     assert abs(small.C_ - ranker.C_) < 0.1
+
+
+def test_queries_go_on_while_the_ranker_is_compressed(ranker):
+    clf, stop, faults = copy.deepcopy(ranker), threading.Event(), []
+
+    def ask():
+        while not stop.is_set():
+            try:
+                clf.predict_topk(X[:1], k=1)
+            except ValueError as error:
+                faults.append(str(error))
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    clf.compress(0.1)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not faults
+    clf.keep = 0.5
+    with pytest.raises(ValueError, match="keep=0.5, but the ranker was trained with 0.1"):
+        clf.predict_topk(X[:1])

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -214,6 +215,23 @@ def test_clients_that_do_not_read_are_sent_away(run, connect, named):
         while True:
             connection.send(page * 100)
 
+    before = memory_of(server.process.pid)
     with pytest.raises((ConnectionResetError, BrokenPipeError)):
         send_for_ever()
     assert '"status":"ok"' in server.get("/healthz")
+    assert memory_of(server.process.pid) < before + (100 << 20)
+
+
+def memory_of(pid):
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("RssAnon")).split()[1]) << 10
+
+
+def test_few_requests_may_wait_for_their_turn(run, connect, named):
+    server = run(named[0])
+    connection = connect(server.url)
+    health = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    connection.send(health * 100)
+    assert [connection.answer()[0] for _ in range(100)] == [200] * 100
+    connection.send(health * 5000)
+    assert b"HTTP/1.1 400" in closed_within(connection, 250)

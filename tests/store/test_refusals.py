@@ -125,7 +125,7 @@ def test_a_manifest_that_never_ends(tmp_path):
 
 def test_foreign_folders_are_not_overwritten(tmp_path):
     (tmp_path / "thesis.tex").write_text("dear")
-    assert str(refused(tmp_path)) == f"{tmp_path / 'manifest.json'}: is missing"
+    assert str(refused(tmp_path)) == f"{tmp_path}: holds no model: there is no manifest.json in it"
     with pytest.raises(StoreError, match=r"holds 'thesis.tex' and no model"):
         save_arrays(tmp_path, {}, {})
     with pytest.raises(StoreError, match="is not a folder"):
