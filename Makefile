@@ -45,9 +45,6 @@ soak: $(VENV)/.has-test ## every way to an answer against every other, from wher
 promises: ## the table of docs/promises.md out of docs/data/promises
 	@$(PYTHON) scripts/promises.py
 
-soak-serve: $(EXTRAS_VENV)/.done ## the service under full load, reloads and abuse: no 500, no growth; MINUTES=60, SEED=, WRITE=1 to record it
-	@OMP_NUM_THREADS=1 $(EXTRAS_VENV)/bin/python tests/serve/soak.py $(or $(MINUTES),60) $(or $(SEED),1) $(if $(WRITE),--write)
-
 beyond-int32: $(VENV)/.has-core ## index, save, open and ask 2,167,406,592 non-zeros (16 GB of memory, 14 of disk); FOLDER=/tmp
 	@$(BIN)/python scripts/beyond_int32.py $(or $(FOLDER),/tmp)
 
@@ -108,6 +105,9 @@ $(ANNIF_VENV)/.done:
 test-annif: $(EXTRAS_VENV)/.done $(ANNIF_VENV)/.done ## the service behind the real Annif: suggest, eval, an ensemble; two minutes
 	@rm -rf build/annif && mkdir -p build/annif
 	@$(EXTRAS_VENV)/bin/python tests/annif/with_annif.py $(ANNIF_VENV)/bin/annif build/annif
+
+soak-serve: $(EXTRAS_VENV)/.done ## the service under full load, reloads and abuse: no 500, no growth; MINUTES=60, SEED=, WRITE=1 to record it
+	@OMP_NUM_THREADS=1 $(EXTRAS_VENV)/bin/python tests/serve/soak.py $(or $(MINUTES),60) $(or $(SEED),1) $(if $(WRITE),--write)
 
 bench-serving: $(EXTRAS_VENV)/.done ## the HTTP service under load (needs wrk); LEARN=ranking for a ranked model, THREADS=, DATA=... for a folder with train and test files
 	@OMP_NUM_THREADS=1 $(EXTRAS_VENV)/bin/python asv_benchmarks/serving/load.py \
