@@ -158,10 +158,10 @@ class Session:
         [1.0, 0.0]
         """
         k = check_k(k)
-        self._load(np.asarray(indices), np.asarray(values), k)  # it may make new buffers
+        size = self._copy(indices, values, k)  # it may make new buffers
         sims = self._searcher.buffers.sims
         sims[:] = 0  # where no neighbour is found
-        self._answers[1]()
+        self._run(1, size)
         labels, scores = self._first_rows[1]
         return labels[:k].copy(), scores[:k].copy(), sims.copy()
 
