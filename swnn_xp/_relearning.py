@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from swnn_xp._checks import plain
 from swnn_xp._neighbour_estimator import NeighbourEstimator
 from swnn_xp._progress import StageProgress
 from swnn_xp.learn.compression import train_part
@@ -22,6 +24,9 @@ from swnn_xp.model.changes import compact
 from swnn_xp.model.model import Model
 from swnn_xp.rows.canonical import exact_values
 from swnn_xp.rows.records import LabelRows, ValueRows
+
+CHANGING = threading.Lock()
+"""Held while a ranker's parameters and its model change together."""
 
 
 class RelearningEstimator(NeighbourEstimator):
@@ -125,6 +130,26 @@ class RelearningEstimator(NeighbourEstimator):
             untrusted=False,
         )
         return self._noted(new)
+
+    def _current_model(self) -> Model:
+        model = super()._current_model()
+        if self._differing(model) is None:
+            return model
+        with CHANGING:  # `compress` may be about to change both
+            model = super()._current_model()
+            name = self._differing(model)
+        if name is None:
+            return model
+        raise ValueError(
+            f"{name}={plain(getattr(self, name))!r}, but the ranker was trained with "
+            f"{model.learned.params[name]!r}: call fit again, or set it back"
+        )
+
+    def _differing(self, model: Model) -> str | None:
+        """Name of a parameter that is not what the model was trained with."""
+        known = model.learned.params  # older models know fewer parameters
+        own = self._learned_params().items()
+        return next((name for name, value in own if value != known.get(name, value)), None)
 
     def _ids(self, labels: Iterable[int | str]) -> NDArray[np.int64]:
         return np.asarray([self.label_id(label) for label in labels], np.int64)

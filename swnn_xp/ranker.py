@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -20,7 +19,7 @@ from swnn_xp._checks import (
 from swnn_xp._feature_space import column_names
 from swnn_xp._neighbour_estimator import all_names, check_training_rows
 from swnn_xp._progress import StageProgress
-from swnn_xp._relearning import RelearningEstimator
+from swnn_xp._relearning import CHANGING, RelearningEstimator
 from swnn_xp.backends import Settings, resolve
 from swnn_xp.learn.calibration import Calibration
 from swnn_xp.learn.compression import prepare_again, train_part
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from swnn_xp.learn.session import RankingSession
 
 GIGABYTE = 10**9
-_CHANGING = threading.Lock()
 _LEARNED_PARAMS = (
     "n_neighbors", "alpha", "beta", "n_candidates", "C", "vote_weight", "feature_weights",
     "rare_labels", "calibrate", "random_state", "keep",
@@ -224,7 +222,7 @@ class SWNNRanker(RelearningEstimator):
         ready = prepare_again(model, self._training_settings(), machine)
         with StageProgress() as progress:
             model = train_part(ready, machine, float(keep), progress.show)
-        with _CHANGING:  # queries of other threads see both or neither
+        with CHANGING:  # queries of other threads see both or neither
             self.keep = keep
             self._set_model(self._noted(model))
         return self
@@ -380,26 +378,6 @@ class SWNNRanker(RelearningEstimator):
 
     def _saved_params(self) -> dict[str, Any]:
         return dict(self._learned().params) | {"threshold": plain(self.threshold)}
-
-    def _current_model(self) -> Model:
-        model = super()._current_model()
-        if self._differing(model) is None:
-            return model
-        with _CHANGING:  # `compress` may be about to change both
-            model = super()._current_model()
-            name = self._differing(model)
-        if name is None:
-            return model
-        raise ValueError(
-            f"{name}={plain(getattr(self, name))!r}, but the ranker was trained with "
-            f"{model.learned.params[name]!r}: call fit again, or set it back"
-        )
-
-    def _differing(self, model: Model) -> str | None:
-        """Name of a parameter that is not what the model was trained with."""
-        known = model.learned.params  # older models know fewer parameters
-        own = self._learned_params().items()
-        return next((name for name, value in own if value != known.get(name, value)), None)
 
     def _extra(self, model: Model) -> Extra:
         return stored_learned(model.learned)
