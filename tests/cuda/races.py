@@ -15,23 +15,15 @@ from pathlib import Path
 
 import numpy as np
 import promises
-from cuda.shim import FLAGS, SMALL, Found, barriers, build, check
+from cuda.shim import FLAGS, Found, barriers, build, check, found_without
 
 
 def leave_out_each(program: Path, folder: Path) -> str:
     """How many barriers were missed when they were left out: by a race, or by wrong results."""
-    found = {barrier: what_is_found(program, folder, barrier) for barrier in barriers()}
+    found = {barrier: found_without(barrier, program, folder) for barrier in barriers()}
     assert all(found.values()), [barrier for barrier, what in found.items() if not what]
     races = sum("data race" in what for what in found.values())
     return f"each of {len(found)} barriers left out is noticed, {races} of them as a race"
-
-
-def what_is_found(program: Path, folder: Path, barrier: str) -> str:
-    try:
-        check(program, folder, *SMALL, env={"SHIM_WITHOUT": barrier})
-    except Found as found:
-        return str(found)
-    return ""
 
 
 def random_settings(rng: np.random.Generator) -> tuple[int, ...]:
