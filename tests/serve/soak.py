@@ -1,9 +1,10 @@
 """Soak of the service: full load, reloads and abuse, for minutes. Run as a program.
 
-    python tests/serve/soak.py MINUTES [SEED]
+    python tests/serve/soak.py MINUTES [SEED] [--write]
 
 It fails if any request got a 500, a wrong answer or an unexpected status, or if memory, open files
-or threads of the service have grown. Figures go to build/soak-serve.json.
+or threads of the service have grown. Figures go to build/soak-serve.json, and with --write to the
+page of promises.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ import numpy as np
 from swnn_xp import SWNNRanker, load
 from swnn_xp.datasets import load as load_dataset
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "scripts")]
 
-from serve.abuse import Target, abuse
+from serve.abuse import Target, abuse  # noqa: E402
 
 RESULT = Path("build/soak-serve.json")
 TOKEN, RELOAD_TOKEN = "soak-tökén".encode().hex(), "soak-reload-token"
@@ -48,7 +50,13 @@ def main() -> int:
     print(summary(report))
     for fault in report["faults"]:
         print(f"  {fault}")
-    return 1 if report["faults"] else 0
+    if report["faults"]:
+        return 1
+    if "--write" in sys.argv:
+        from promises import keep
+
+        keep("soak-serve", summary(report))
+    return 0
 
 
 def soak(folder: Path, seconds: float, seed: int) -> dict:
