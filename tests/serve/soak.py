@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -42,6 +44,7 @@ SAMPLE_SECONDS = 1.0
 
 
 def main() -> int:
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # of connections that are aborted
     minutes, seed = float(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
     with tempfile.TemporaryDirectory() as name:
         report = soak(Path(name), 60 * minutes, seed)
@@ -80,7 +83,9 @@ def soak(folder: Path, seconds: float, seed: int) -> dict:
     faults = [f"{count} times {what}" for what, count in Counter(target.faults).items()]
     faults += grown(samples)
     if "Traceback" in (text := (folder / "log").read_text()):
-        faults.append("the service has logged: " + text[text.index("Traceback") :][:2000])
+        ends = Counter(re.findall(r"^[A-Za-z_.]+(?:Error|Exception|Exit)\b.*", text, re.MULTILINE))
+        faults += [f"the service has logged {count} times: {what}" for what, count in ends.items()]
+        faults.append("its log ends with: " + text[-1500:])
     return measured(target, samples, seconds) | {"faults": faults}
 
 
