@@ -27,7 +27,7 @@ SMALL = 2, (30, 2, 0, 2, 4, 5)
 """A problem and settings that reach every barrier with few threads."""
 
 
-PATIENCE = 60  # seconds; a run takes one on an idle machine
+PATIENCE = 600  # seconds; a run takes one on an idle machine
 
 
 class Found(AssertionError):
@@ -88,7 +88,7 @@ def a_ranker(seed, d, n_labels, S, alpha, beta):
     return arrays, meta
 
 
-def run(program, folder, problem, settings, *, dead=(), ranker=None, env=None):
+def run(program, folder, problem, settings, *, dead=(), ranker=None, env=None, patience=PATIENCE):
     """Results of all kernels on a problem (X, Y, Q).
 
     The settings are S, k, alpha, beta, threads and tile.
@@ -118,9 +118,9 @@ def run(program, folder, problem, settings, *, dead=(), ranker=None, env=None):
     command = [program, str(threads), str(tile), "2", folder / "in", folder / "out"]
     env = os.environ | {"TSAN_OPTIONS": "halt_on_error=1"} | (env or {})
     try:
-        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=PATIENCE)
+        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=patience)
     except subprocess.TimeoutExpired:  # threads that wait at different barriers
-        raise Found(f"no end after {PATIENCE} s") from None
+        raise Found(f"no end after {patience} s") from None
     if done.returncode:
         raise Found(f"exit code {done.returncode}: {done.stderr[-3000:]}")
     found = np.frombuffer((folder / "out").read_bytes(), np.int64)
@@ -165,7 +165,7 @@ def found_without(barrier, program, folder, tries=20):
     for order in range(1, tries + 1):
         env = {"SHIM_WITHOUT": barrier, "SHIM_SEED": str(order)}
         try:
-            check(program, folder, *SMALL, env=env)
+            check(program, folder, *SMALL, env=env, patience=60)
         except Found as found:
             return str(found)
     return ""
