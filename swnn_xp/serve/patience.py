@@ -16,8 +16,6 @@ _TOO_SLOW = (
     b"HTTP/1.1 408 Request Timeout\r\ncontent-type: text/plain\r\ncontent-length: 0\r\n"
     b"connection: close\r\n\r\n"
 )
-
-
 _MOST_WAITING = 100  # requests of a connection that are sent before the answer to the first
 
 
@@ -41,7 +39,7 @@ class PatientProtocol(HttpToolsProtocol):  # type: ignore[misc]
         resume = self.flow.resume_reading
 
         def resume_reading() -> None:
-            if not self.pipeline:
+            if not (self.pipeline or transport.is_closing()):
                 resume()
 
         self.flow.resume_reading = resume_reading
