@@ -245,7 +245,7 @@ class ShardedClassifier:
         X = _rows(X, self.n_features_in_)
         block, settings = self._sent(X), self._clf._settings()
         if len(self._shards) == 1 and self._ranker is None:
-            return self._submit(rank_by_shard, self._shards[0], block, k)
+            return self._submit(rank_by_shard, self._shards[0], block, settings, k)
         found = self._found(block, self._n_voters(settings.n_neighbors))
         known = [self._submit(labels_of_winners, shard, found) for shard in self._shards]
         if self._ranker is not None:

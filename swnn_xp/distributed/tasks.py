@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from swnn_xp.backends import Settings
 from swnn_xp.distributed.shards import Shard
+from swnn_xp.loading import is_ranked
 from swnn_xp.results import Neighbours, RankedProbabilities
 from swnn_xp.rows.records import LabelRows, QuantisedRows
 from swnn_xp.rows.slicing import stack_rows, take_rows
@@ -73,9 +76,12 @@ def _winners(found: Neighbours, known: list[KnownLabels]) -> tuple[Neighbours, L
     return Neighbours(positions, found.sims), stack_rows([some.labels for some in known])
 
 
-def rank_by_shard(shard: Shard, X: Any, k: int) -> RankedProbabilities:
+def rank_by_shard(shard: Shard, X: Any, settings: Settings, k: int) -> RankedProbabilities:
     """Rank labels where one shard has all rows."""
-    return shard.clf.topk_probabilities(X, k)
+    clf = shard.clf
+    if not is_ranked(clf):  # a ranker has the settings of its training
+        clf = copy(clf).set_params(**settings._asdict())
+    return clf.topk_probabilities(X, k)
 
 
 def same(block: Any) -> Any:
