@@ -132,6 +132,18 @@ def test_similarities(beta):
     np.testing.assert_array_equal(near, (best > 0) & (best >= least))
 
 
+def test_rows_of_other_types_are_converted():
+    """The kernels read copies, which must live until they return."""
+    rows, new = (Rows(*quantise_rows(canonical_rows(part, "X"))) for part in (X[:40], X[40:80]))
+    wide = [Rows(*(part.astype(np.int64) for part in one[:3]), 20) for one in (rows, new)]
+    ids, least = np.arange(40)[::-1, None], np.full(40, 0.6)
+    near = mark_near(rows, new, least, 1.0)
+    assert 0 < near.sum() < 40
+    np.testing.assert_array_equal(mark_near(*wide, least, 1.0), near)
+    found = (similarities(one, np.arange(40), ids, 1.0) for one in (rows, wide[0]))
+    np.testing.assert_array_equal(*found)
+
+
 def test_rows_out_of_range():
     rows = Rows(*quantise_rows(canonical_rows(X[:3], "X")))
     for of, ids in (([3], [[0]]), ([0], [[3]]), ([0], [[-2]]), ([-1], [[0]])):

@@ -46,11 +46,12 @@ def similarities(rows: Rows, of: np.ndarray, ids: np.ndarray, beta: float) -> np
     """
     of = frozen(np.ascontiguousarray(of, np.int64))
     ids = frozen(np.ascontiguousarray(ids, np.int32))
+    rows = rows.prepared()  # a table keeps nothing alive
     _check(rows, of, 0)
     _check(rows, ids, -1)
     out = np.empty(ids.shape)
     scattered = np.zeros(rows.n_features, np.int32)
-    _similarities(table(rows.prepared()), of, ids, float(beta), scattered, out)
+    _similarities(table(rows), of, ids, float(beta), scattered, out)
     return out
 
 
@@ -92,16 +93,17 @@ def mark_near(rows: Rows, new: Rows, least: np.ndarray, beta: float) -> np.ndarr
     >>> mark_near(rows, rows, np.array([0.5, 1.5]), 1.0).tolist()
     [True, False]
     """
+    rows, new = rows.prepared(), new.prepared()  # a table keeps nothing alive
     order = np.argsort(new.indices, kind="stable")
     starts = np.searchsorted(new.indices[order], np.arange(rows.n_features + 1))
     owners = np.repeat(np.arange(new.n_rows), np.diff(new.indptr))[order]
     lists = tuple(
         frozen(np.ascontiguousarray(part, np.int64))
-        for part in (starts, owners, np.asarray(new.quantised)[order])
+        for part in (starts, owners, new.quantised[order])
     )
     near, sums = np.zeros(rows.n_rows, np.uint8), np.empty((2, new.n_rows), np.int64)
     least = frozen(np.ascontiguousarray(least, np.float64))
-    tables = table(rows.prepared()), table(new.prepared())
+    tables = table(rows), table(new)
     _mark_near(*tables, lists, least, float(beta), (sums[0], sums[1]), near)
     return near != 0
 
