@@ -22,6 +22,7 @@ from swnn_xp.rows.slicing import take_rows
 Search = Callable[[NDArray[np.int64]], Iterator[tuple[NDArray[np.int64], Neighbours]]]
 """Searches the rows at these positions, a block at a time."""
 _LARGEST_ID = 2**31 - 1
+_AT_ONCE = 1 << 20  # neighbours that are looked up at a time: temporaries stay below 40 MB
 _NEARLY = 1 - 1e-9  # powers differ between libraries in the last place
 
 
@@ -69,7 +70,9 @@ def by_id(model: Model, table: NDArray[np.int32]) -> KnownNeighbours | None:
     if model.removed is not None:
         table = table[~model.removed]
     if model.row_ids is not None:
-        table = np.where(table >= 0, ids[table], -1).astype(np.int32)
+        by_position, table = table, np.empty_like(table)
+        for some in _blocks(table):
+            table[some] = np.where(by_position[some] >= 0, ids[by_position[some]], -1)
     return KnownNeighbours(ids if model.removed is None else ids[~model.removed], table)
 
 
@@ -113,14 +116,20 @@ def _take_known(
     model: Model, known: KnownNeighbours, table: NDArray[np.int32]
 ) -> NDArray[np.bool_]:
     """Fill the lines of rows all of whose neighbours are there; marks of these rows."""
-    at = _positions(model, known.rows)
-    near = known.neighbours[:, : table.shape[1]]
-    found = _positions(model, near)
-    whole = (at >= 0) & ((found >= 0) | (near < 0)).all(axis=1)
-    table[at[whole]] = found[whole]
-    marks = np.zeros(model.n_positions, bool)
-    marks[at[whole]] = True
+    marks, all_near = np.zeros(model.n_positions, bool), known.neighbours[:, : table.shape[1]]
+    for some in _blocks(all_near):
+        at, near = _positions(model, known.rows[some]), all_near[some]
+        found = _positions(model, near)
+        whole = (at >= 0) & ((found >= 0) | (near < 0)).all(axis=1)
+        table[at[whole]] = found[whole]
+        marks[at[whole]] = True
     return marks
+
+
+def _blocks(near: NDArray[np.int32]) -> Iterator[slice]:
+    """Runs of lines to be looked up at once."""
+    step = max(1, _AT_ONCE // max(1, near.shape[1]))
+    return (slice(first, first + step) for first in range(0, near.shape[0], step))
 
 
 def _positions(model: Model, ids: NDArray[np.integer]) -> NDArray[np.integer]:

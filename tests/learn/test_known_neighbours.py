@@ -10,6 +10,7 @@ import swnn_xp
 from swnn_kernels.learn.known_neighbours import mark_near, similarities
 from swnn_kernels.records import Rows
 from swnn_xp import SWNNRanker
+from swnn_xp.learn import known_neighbours
 from swnn_xp.learn.known_neighbours import KnownNeighbours, neighbours_now
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import canonical_rows
@@ -83,6 +84,11 @@ HISTORIES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch):
+    monkeypatch.setattr(known_neighbours, "_AT_ONCE", 100)
+
+
 @pytest.mark.parametrize("name", HISTORIES)
 def test_labels_are_trained_as_if_all_rows_were_searched(name):
     clf = HISTORIES[name]()
@@ -136,7 +142,7 @@ def test_rows_of_other_types_are_converted():
     """The kernels read copies, which must live until they return."""
     rows, new = (Rows(*quantise_rows(canonical_rows(part, "X"))) for part in (X[:40], X[40:80]))
     wide = [Rows(*(part.astype(np.int64) for part in one[:3]), 20) for one in (rows, new)]
-    ids, least = np.arange(40)[::-1, None], np.full(40, 0.6)
+    ids, least = np.arange(40)[::-1, None], np.linspace(0, 1, 40)
     near = mark_near(rows, new, least, 1.0)
     assert 0 < near.sum() < 40
     np.testing.assert_array_equal(mark_near(*wide, least, 1.0), near)
