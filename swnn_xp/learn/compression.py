@@ -23,6 +23,7 @@ from swnn_xp.learn.train import (
     Progress,
     Representatives,
     Training,
+    block_size,
     selection_of,
     train,
     vote_agreement,
@@ -79,12 +80,14 @@ def _sampled_agreement(ready: Prepared) -> float:
     if rows.size > _SAMPLE:
         rng = np.random.default_rng(settings.random_state)
         rows = np.sort(rng.choice(rows.size, _SAMPLE, replace=False))
-    if not rows.size:
-        return 0.0
-    selection, truth = selection_of(settings, labels.n_labels), take_rows(labels, rows)
-    found = ready.search(take_rows(scaled, rows), selection.cuts[-1] + 1, settings.beta)
-    block = candidates_of(found, ready.training.voters(), rows, truth, selection)
-    return vote_agreement([block], truth, np.bincount(labels.indices, minlength=labels.n_labels))
+    selection, voters = selection_of(settings, labels.n_labels), ready.training.voters()
+    step, blocks = block_size(selection, settings), []
+    for first in range(0, rows.size, step):
+        some = rows[first : first + step]
+        found = ready.search(take_rows(scaled, some), selection.cuts[-1] + 1, settings.beta)
+        blocks.append(candidates_of(found, voters, some, take_rows(labels, some), selection))
+    counts = np.bincount(labels.indices, minlength=labels.n_labels)
+    return vote_agreement(blocks, take_rows(labels, rows), counts)
 
 
 def _nearest(rows: QuantisedRows, search: Search, beta: float) -> NDArray[np.int64]:
