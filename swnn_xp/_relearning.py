@@ -106,15 +106,17 @@ class RelearningEstimator(NeighbourEstimator):
             model = train_part(ready, machine, float(self.keep), progress.show)
         return self._noted(replace(model, values=exact_values(rows.values)))
 
-    def _noted(self, model: Model) -> Model:
-        """Note the parameters and the rows of the training.
+    def _noted(self, model: Model, keep: float | None = None) -> Model:
+        """Note the parameters and the rows of the training; ``keep`` if it is about to change.
 
         Where kept rows stand for others, which are not there to learn from, values go.
         """
-        learned = replace(model.learned, params=self._learned_params(), trained=trained_now(model))
+        keep = self.keep if keep is None else keep
+        params = self._learned_params() | {"keep": plain(keep)}
+        learned = replace(model.learned, params=params, trained=trained_now(model))
         if learned.known is not None:
             learned = replace(learned, known=by_id(model, learned.known.neighbours))
-        return replace(model, learned=learned, values=None if self.keep < 1 else model.values)
+        return replace(model, learned=learned, values=None if keep < 1 else model.values)
 
     def _refitted(self, model: Model) -> Model:
         """Train everything on the rows that are left; they keep their ids."""

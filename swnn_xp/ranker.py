@@ -222,9 +222,10 @@ class SWNNRanker(RelearningEstimator):
         ready = prepare_again(model, self._training_settings(), machine)
         with StageProgress() as progress:
             model = train_part(ready, machine, float(keep), progress.show)
+        model = self._noted(model, keep)
         with CHANGING:  # queries of other threads see both or neither
             self.keep = keep
-            self._set_model(self._noted(model))
+            self._set_model(model)
         return self
 
     def predict_topk(self, X: Any, k: int = 5) -> Ranking:

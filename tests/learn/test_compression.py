@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import swnn_xp
-from swnn_xp import SWNNClassifier, SWNNRanker
+from swnn_xp import SWNNClassifier, SWNNRanker, _relearning
 from swnn_xp.cli.main import main
 from swnn_xp.learn import compression
 from swnn_xp.learn.compression import merged_labels, unscaled_rows
@@ -193,6 +193,18 @@ def test_agreement_of_a_sample_is_near_that_of_all_rows(ranker, monkeypatch):
     monkeypatch.setattr(compression, "_SAMPLE", 150)
     small = copy.deepcopy(ranker).compress(0.25)
     assert abs(small.C_ - ranker.C_) < 0.1
+
+
+def test_an_error_at_the_very_end_leaves_the_ranker_as_it_was(ranker, monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    clf = copy.deepcopy(ranker)
+    monkeypatch.setattr(_relearning, "trained_now", fail)
+    with pytest.raises(MemoryError):
+        clf.compress(0.1)
+    assert clf.keep == 1
+    assert np.array_equal(clf.predict_topk(X).scores, ranker.predict_topk(X).scores)
 
 
 def test_queries_go_on_while_the_ranker_is_compressed(ranker):
