@@ -5,6 +5,7 @@ import pytest
 from learn.test_descent import DENSE, ROWS, L, N, newton, own, problem, random_pairs
 
 from swnn_kernels.learn.descent import MISSED
+from swnn_xp.learn import descent
 from swnn_xp.learn.descent import train_labels
 from swnn_xp.learn.left_out import judge_left_out
 from swnn_xp.rows.records import LabelRows
@@ -51,12 +52,14 @@ def test_leaving_rows_out_changes_no_model():
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3])
-def test_threads_give_the_same_scores(n_jobs):
-    one, other = (
-        train_labels(ROWS, PAIRS, problem(COSTS, tight=False), jobs, left_out=OUT).scores
-        for jobs in (1, n_jobs)
-    )
-    np.testing.assert_array_equal(one, other)
+def test_threads_and_chunks_give_the_same_scores(monkeypatch, n_jobs):
+    found = []
+    for jobs, chunk in ((1, descent._CHUNK), (n_jobs, 30)):  # else one thread has all labels
+        monkeypatch.setattr(descent, "_CHUNK", chunk)
+        models = train_labels(ROWS, PAIRS, problem(COSTS, tight=False), jobs, left_out=OUT)
+        found.append(models.scores)
+    assert found[0].size
+    np.testing.assert_array_equal(*found)
 
 
 def judged(pairs, vote_weight=0.5):
