@@ -104,7 +104,7 @@ def _read(folder: Path) -> dict[str, Any]:
     path = folder / FILE
     if not folder.is_dir():
         raise StoreError(folder, "is not a folder" if folder.exists() else "does not exist")
-    if not os.path.lexists(path) and not any(folder.glob("data-*")):
+    if not os.path.lexists(path) and not any(map(DATA.fullmatch, os.listdir(folder))):
         raise StoreError(folder, f"holds no model: there is no {FILE} in it")
     with open_regular(path) as file:
         text = file.read(MAX_BYTES + 1)

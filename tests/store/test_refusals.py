@@ -123,6 +123,11 @@ def test_a_manifest_that_never_ends(tmp_path):
     assert "is longer than" in str(refused(tmp_path))
 
 
+def test_a_folder_with_other_data_holds_no_model(tmp_path):
+    (tmp_path / "data-of-2025").mkdir()
+    assert str(refused(tmp_path)) == f"{tmp_path}: holds no model: there is no manifest.json in it"
+
+
 def test_foreign_folders_are_not_overwritten(tmp_path):
     (tmp_path / "thesis.tex").write_text("dear")
     assert str(refused(tmp_path)) == f"{tmp_path}: holds no model: there is no manifest.json in it"
