@@ -1,7 +1,8 @@
 """Promises with their proof: `keep` records what a command has shown, `render` fills the page.
 
-Each promise has a file docs/data/promises/<name>.json with claim, command, figure, date and commit,
-written by the command that tests it (given WRITE=1, where a shorter run must not replace a longer).
+A promise that was tested has a file docs/data/promises/<name>.json with claim, command, figure,
+date and commit, written by the command that tests it (given WRITE=1, where a shorter run must not
+replace a longer).
 `make promises` renders them into docs/promises.md; so does every `keep`.
 """
 
@@ -27,7 +28,7 @@ class Promise(NamedTuple):
     command: str
 
 
-# In the order of the page.
+# In the order of the page, which shows those that have a record.
 PROMISES = {
     "soak": Promise(
         "Backends, kernels, sessions, blocks, threads, shards and saved models give the same bits; "
@@ -62,6 +63,11 @@ PROMISES = {
         "Hostile files, models, requests and arguments are read, or rejected with a documented "
         "error",
         "make fuzz",
+    ),
+    "soak-serve": Promise(
+        "The service under full load, reloads and abuse: right answers, no status 500, no growth "
+        "of memory, open files or threads",
+        "make soak-serve",
     ),
 }
 
