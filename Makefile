@@ -88,7 +88,7 @@ EXTRAS_PAGES := docs/cluster.md docs/serving.md docs/tutorials/corrections.md do
 
 test-extras: $(EXTRAS_VENV)/.done ## the cluster (Dask) and the HTTP service: tests, tutorials, the page in Chromium
 	@OMP_NUM_THREADS=1 timeout 900 $(EXTRAS_VENV)/bin/python -m pytest -q $(HANG_GUARD) \
-	  tests/distributed tests/serve tests/text/test_corpus.py swnn_xp/distributed swnn_xp/serve $(EXTRAS_PAGES) \
+	  tests/distributed tests/serve tests/supply/test_dependencies.py tests/text/test_corpus.py swnn_xp/distributed swnn_xp/serve $(EXTRAS_PAGES) \
 	  'tests/fuzz/test_targets.py::test_target[http_body]' \
 	  $(foreach page,$(EXTRAS_PAGES),'tests/docs/test_code_blocks.py::test_shell_blocks[$(page)]')
 
