@@ -21,7 +21,7 @@ from swnn_xp.serve.pages import add_pages
 from swnn_xp.serve.post import Post
 from swnn_xp.serve.refusal import HTTPRefusal
 from swnn_xp.serve.request_metrics import RequestMetrics
-from swnn_xp.serve.security import SecurityHeaders
+from swnn_xp.serve.security import HEADERS, SecurityHeaders
 from swnn_xp.serve.service import Service
 from swnn_xp.serve.suggest import FORM
 from swnn_xp.serve.wire import Failure, Health, encode
@@ -153,4 +153,6 @@ async def _http_error(_: Request, error: Any) -> Response:
 
 
 async def _internal_error(_: Request, error: Any) -> Response:
-    return _json(encode(Failure("internal error")), 500)
+    # Made outside of the middleware, which would add them.
+    headers = {name.decode(): value.decode() for name, value in HEADERS}
+    return _json(encode(Failure("internal error")), 500, headers)

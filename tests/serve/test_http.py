@@ -7,6 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from swnn_xp.serve import HTTPOptions, Service, create_app
+from swnn_xp.serve.security import HEADERS
 
 from .conftest import TOKEN
 
@@ -160,3 +161,14 @@ def test_refusals_of_tokens_have_them_too(named):
     refused = client_of(named[0], token="s3cret").get("/v1/model")
     assert refused.status_code == 401
     assert refused.headers["x-content-type-options"] == "nosniff"
+
+
+def test_so_has_an_internal_error(client, service, monkeypatch):
+    def fail():
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(service, "about", fail)
+    failed = client.get("/v1/model")
+    assert (failed.status_code, failed.json()) == (500, {"error": "internal error"})
+    for name, value in HEADERS:
+        assert failed.headers.get_list(name.decode()) == [value.decode()]
