@@ -125,8 +125,7 @@ class DirectProtocol(PatientProtocol):
             super().timeout_keep_alive_handler()
 
     def _is_idle(self) -> bool:
-        answered = self.cycle is None or self.cycle.response_complete
-        return answered and not self.within and not self.flow.write_paused
+        return self.is_answered and not self.within and not self.flow.write_paused
 
     def _respond(self, body: bytes) -> None:
         self.transport.write(b"%b%d\r\n\r\n%b" % (self._head(), len(body), body))

@@ -51,10 +51,26 @@ class PatientProtocol(HttpToolsProtocol):  # type: ignore[misc]
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes; if headers are incomplete, wait for the rest."""
+        """Take bytes; if they are no whole request, wait for the rest, but not for ever."""
         super().data_received(data)
-        if self._in_headers and self._arrival is None and not self.transport.is_closing():
+        if (
+            (self._in_headers or self._is_forgotten())
+            and self._arrival is None
+            and not self.transport.is_closing()
+        ):
             self._arrival = self.loop.call_later(self.patience, self._give_up)
+
+    def _is_forgotten(self) -> bool:
+        """Whether nothing is being answered, and bytes have stopped uvicorn's own timer.
+
+        Bytes that begin no request do that: empty lines, and the rest of a refused body.
+        """
+        return self.is_answered and self.timeout_keep_alive_task is None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether every request of this connection has its response."""
+        return self.cycle is None or self.cycle.response_complete
 
     def on_message_begin(self) -> None:
         """Note that a request has begun."""

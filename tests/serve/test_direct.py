@@ -1,11 +1,15 @@
 """The short cut for whole requests: the same answers, and the ordinary way for all else."""
 
+import asyncio
 import contextlib
 import json
 import socket
 from pathlib import Path
 
 import pytest
+import uvicorn
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from swnn_xp.serve import HTTPOptions, Limits, Service
 from swnn_xp.serve.direct import direct_answer
@@ -198,15 +202,57 @@ def closed_within(connection, seconds):
 
 @pytest.mark.parametrize("begin", [b"", b"POST /v1/pre", b"GET / HTTP/1.1\r\nHost: x\r\n"])
 def test_clients_that_do_not_go_on_are_sent_away(run, connect, named, begin):
-    connection = connect(run(named[0], "--timeout", "0.5").url)
+    connection = connect(run(named[0], "--timeout", "2").url)
     connection.send(begin)
     answer = closed_within(connection, 250)
     assert answer.startswith(b"HTTP/1.1 408" if begin else b"")
     assert bool(answer) == bool(begin)
 
 
+UNFINISHED = b"POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (raw(ROW, KIND), b"\r\n"),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", b"\r\n"),
+        (UNFINISHED, b'"'),  # refused with 415 before its end
+    ],
+)
+def test_bytes_that_begin_no_request_do_not_keep_a_connection(run, connect, named, first, then):
+    connection = connect(run(named[0], "--timeout", "2").url)
+    connection.send(first)
+    assert connection.answer()[0] in (200, 415)
+    connection.send(then)
+    assert closed_within(connection, 250) == b""
+
+
+def test_uvicorn_still_has_what_the_protocols_rely_on():
+    """Its private interfaces: where this fails, read `patience.py` and `direct.py` again."""
+    config = uvicorn.Config(lambda *_: None, loop="none", ws="none", log_config=None)
+    state, loop = uvicorn.server.ServerState(), asyncio.new_event_loop()
+    protocol = HttpToolsProtocol(config, state, {}, loop)
+    loop.close()
+    flow = FlowControl(None)
+    relied_on = [
+        (protocol, "cycle flow pipeline server_state timeout_keep_alive timeout_keep_alive_task "
+        "transport loop data_received on_message_begin on_headers_complete on_message_complete "
+        "pause_writing resume_writing timeout_keep_alive_handler"),
+        (state, "default_headers total_requests"),
+        (flow, "write_paused resume_reading"),
+    ]  # fmt: skip
+    missing = [
+        f"{type(owner).__name__}.{name}"
+        for owner, names in relied_on
+        for name in names.split()
+        if not hasattr(owner, name)
+    ]
+    assert not missing
+
+
 def test_clients_that_do_not_read_are_sent_away(run, connect, named):
-    server = run(named[0], "--timeout", "0.5", "--max-k", "100")
+    server = run(named[0], "--timeout", "2", "--max-k", "100")
     connection = connect(server.url)
     connection.socket.settimeout(250)
     page = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
