@@ -4,7 +4,7 @@ A full check reads every array, which may be gigabytes; an index should open in 
 read from the disk only what its queries use. So:
 
 - On opening, shapes and the arrays with one number for each row or feature are checked.
-- An postings list is checked when a query first uses its feature, once in a process.
+- A postings list is checked when a query first uses its feature, once in a process.
 - Forward rows hold 16-bit keys, and the tables that they index have a slot for each.
 - What needs the whole index (its rows, the postings of the exhaustive search) checks all of it.
 
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from swnn_kernels._numba import kernel, struct_view, table
-from swnn_kernels.dtypes import Int64, Uint8, Uint32
+from swnn_kernels.dtypes import Int64, Uint8, Uint32, frozen
 from swnn_kernels.index.hybrid import HybridIndex
 from swnn_kernels.index.validation import check_layout
 from swnn_kernels.index.views import Postings
@@ -86,7 +86,7 @@ class UntrustedIndex(HybridIndex):
     @property
     def checked_lists(self) -> np.ndarray:  # type: ignore[override]
         """Which features' postings lists have been checked and are sound."""
-        return self._lists.is_checked
+        return frozen(self._lists.is_checked)
 
     def check_lists(self, features: np.ndarray) -> None:
         """Check the postings lists of a query's features that have not been checked yet."""
