@@ -9,7 +9,16 @@ import numpy as np
 from swnn_kernels import Labels, Session, Settings
 
 from . import data
-from .common import LARGE_BATCH, N_NEIGHBORS, ManyAtOnce, OneByOne, Suite, fit, queries
+from .common import (
+    LARGE_BATCH,
+    N_NEIGHBORS,
+    ManyAtOnce,
+    OneByOne,
+    OneBySession,
+    Suite,
+    fit,
+    queries,
+)
 
 
 class Latency(OneByOne):
@@ -23,21 +32,15 @@ class Latency(OneByOne):
         self.ask(backend)
 
 
-class SessionLatency(Suite):
-    """The same by a session, which only the numba backend has."""
+class SessionLatency(OneBySession):
+    """The published method by a session."""
 
     def setup(self):
-        if hasattr(self, "session"):
-            return
-        self.session = fit("numba").session()
-        rows = queries(OneByOne.n_rows)
-        cuts = itertools.pairwise(rows.indptr)
-        self.rows = [(rows.indices[a:b], rows.data[a:b]) for a, b in cuts]
-        self.time_predict_32_rows_one_by_one()
+        if not hasattr(self, "session"):
+            self.prepare_session(fit("numba"))
 
     def time_predict_32_rows_one_by_one(self):
-        for row in self.rows:
-            self.session.predict_one(*row)
+        self.ask()
 
     def time_kneighbors_of_32_rows_one_by_one(self):
         for row in self.rows:

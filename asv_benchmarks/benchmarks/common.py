@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import itertools
 import time
 
 import numpy as np
@@ -83,6 +84,21 @@ class OneByOne(BackendSuite):
         for row in self.rows:
             self.clf.predict_topk(row)
         wait(backend)
+
+
+class OneBySession(Suite):
+    """The rows of `OneByOne` by a session, which only the numba backend has."""
+
+    def prepare_session(self, clf):
+        rows = queries(OneByOne.n_rows)
+        cuts = itertools.pairwise(rows.indptr)
+        self.rows = [(rows.indices[a:b], rows.data[a:b]) for a, b in cuts]
+        self.session = clf.session()
+        self.ask()
+
+    def ask(self):
+        for row in self.rows:
+            self.session.predict_one(*row)
 
 
 class ManyAtOnce(BackendSuite):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import itertools
 from pathlib import Path
 
 from . import data
@@ -14,8 +13,8 @@ from .common import (
     BackendSuite,
     ManyAtOnce,
     OneByOne,
+    OneBySession,
     Suite,
-    queries,
     require,
     wait,
 )
@@ -46,21 +45,15 @@ class RankedLatency(OneByOne):
         self.ask(backend)
 
 
-class RankedSessionLatency(Suite):
-    """The same by a session, which only the numba backend has."""
+class RankedSessionLatency(OneBySession):
+    """Ranked labels by a session."""
 
     def setup(self):
-        if hasattr(self, "session"):
-            return
-        self.session = ranked("numba").session()
-        rows = queries(OneByOne.n_rows)
-        cuts = itertools.pairwise(rows.indptr)
-        self.rows = [(rows.indices[a:b], rows.data[a:b]) for a, b in cuts]
-        self.time_rank_32_rows_one_by_one()
+        if not hasattr(self, "session"):
+            self.prepare_session(ranked("numba"))
 
     def time_rank_32_rows_one_by_one(self):
-        for row in self.rows:
-            self.session.predict_one(*row)
+        self.ask()
 
 
 class RankedThroughput(ManyAtOnce):

@@ -1,7 +1,7 @@
 """Feature weights learned from fewer rows: what they cost and gain. `make bench-weights`.
 
 The published method answers the whole test set with rows as they are, and with rows scaled by
-weights that `LearnedWeights` found on at most so many training rows.
+weights that `LearnedWeights` found on a limited number of training rows.
 """
 
 from __future__ import annotations
