@@ -1,17 +1,100 @@
-"""Parts of a batch, one thread each."""
+"""Work on several threads, one of which is the caller's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+import _thread
+import contextlib
+import itertools
+import threading
+from collections.abc import Callable, Generator, Sequence
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+_PATIENCE = 1.0  # seconds until a thread looks for itself: without memory none can be notified
 
 
 def in_parallel(answer: Callable[[int, int], None], n_queries: int, n_jobs: int) -> None:
     """Call ``answer(first, last)`` on equal parts of the queries, one thread each."""
     n_jobs = min(n_jobs, max(1, n_queries))
     cuts = [n_queries * j // n_jobs for j in range(n_jobs + 1)]
-    if n_jobs == 1:
-        answer(0, n_queries)
-        return
-    with ThreadPoolExecutor(n_jobs) as pool:
-        list(pool.map(answer, cuts[:-1], cuts[1:]))
+    parts = list(itertools.pairwise(cuts))
+    for _ in in_order(lambda part: answer(*part), parts, n_jobs):
+        pass
+
+
+def in_order(
+    work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int
+) -> Generator[Result, None, None]:
+    """Results of ``work`` on all items, in their order, computed by several threads.
+
+    The calling thread works too. A thread that can't start for lack of memory has claimed nothing,
+    so the others do all of the work; `concurrent.futures` would wait for it for ever. If ``work``
+    raises, or the caller goes no further, no more items are begun, and those under way end first.
+
+    Examples
+    --------
+    >>> list(in_order(lambda n: n * n, [1, 2, 3], n_jobs=2))
+    [1, 4, 9]
+    """
+    shared = _Shared(work, items)
+    with contextlib.suppress(RuntimeError):  # no more threads to be had: fewer will do
+        for _ in range(min(n_jobs, len(items)) - 1):
+            _thread.start_new_thread(shared.help, ())
+    try:
+        for index in range(len(items)):
+            yield shared.result(index)
+    finally:
+        shared.stop()
+
+
+class _Shared(Generic[Item, Result]):
+    """Items, who has claimed them, and what came of them."""
+
+    def __init__(self, work: Callable[[Item], Result], items: Sequence[Item]) -> None:
+        self._work, self._items = work, items
+        self._changed = threading.Condition()
+        self._next = self._running = 0
+        self._results: dict[int, Result] = {}
+        self._error: BaseException | None = None
+
+    def help(self) -> None:
+        """Work until no item is left."""
+        while self._step():
+            pass
+
+    def result(self, index: int) -> Result:
+        """The result of an item, which no one has asked for yet."""
+        while True:
+            with self._changed:
+                if self._error is not None:
+                    raise self._error
+                if index in self._results:
+                    return self._results.pop(index)
+                if self._next == len(self._items):
+                    self._changed.wait(_PATIENCE)
+                    continue
+            self._step()
+
+    def stop(self) -> None:
+        """Begin no further item, and wait for those under way."""
+        with self._changed:
+            self._next = len(self._items)
+            while self._running:
+                self._changed.wait(_PATIENCE)
+
+    def _step(self) -> bool:
+        """Claim an item and work on it; false if there is none."""
+        with self._changed:
+            if self._next == len(self._items):
+                return False
+            index, self._next, self._running = self._next, self._next + 1, self._running + 1
+        try:
+            self._results[index] = self._work(self._items[index])
+        except BaseException as error:
+            self._error, self._next = error, len(self._items)
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+        return True

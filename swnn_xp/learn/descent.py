@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+import contextlib
+from collections.abc import Callable, Generator
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from swnn_kernels.dtypes import frozen
 from swnn_kernels.learn import descent as kernels
 from swnn_kernels.learn.pairs import Block, count_pairs, place_pairs
+from swnn_kernels.parallel import in_order
 from swnn_xp.learn.candidates import Candidates
 from swnn_xp.learn.elsewhere import Helpers, LabelTask, Own, TrainedTask, helpers, joined
 from swnn_xp.rows.fixed_point import QUANTISED_SCALE
@@ -167,20 +168,19 @@ def train_labels(
     prepared, chunks = prepare_rows(rows, scales, left_out), _chunks(pairs.indptr)
     shared = rows.n_features, np.zeros(n_labels, np.int64), np.zeros(n_labels)
     squares, parts = np.zeros(rows.n_features, np.int64), []
-    pool = ThreadPoolExecutor(n_jobs)
-    try:
-        trained: Iterator[_Chunk]
-        if (others := helpers()) is not None:
-            trained = _train_elsewhere(others, prepared, pairs, problem, chunks, shared)
-        else:
-            trained = pool.map(lambda c: _train_chunk(prepared, pairs, problem, c, shared), chunks)
+    trained: Generator[_Chunk, None, None]
+    if (others := helpers()) is not None:
+        trained = _train_elsewhere(others, prepared, pairs, problem, chunks, shared)
+    else:
+        trained = in_order(
+            lambda chunk: _train_chunk(prepared, pairs, problem, chunk, shared), chunks, n_jobs
+        )
+    with contextlib.closing(trained):  # after an error or Ctrl-C no further chunk is begun
         for (_, last), part in zip(chunks, trained, strict=True):
             parts.append(part.own)
             squares += part.squares
             if done is not None:
                 done(int(pairs.indptr[last]), int(pairs.indptr[-1]))
-    finally:  # after an error or Ctrl-C no further chunk is begun
-        pool.shutdown(cancel_futures=True)
     return _assemble(joined([_NONE, *parts]), squares, *shared[1:])
 
 
@@ -247,7 +247,7 @@ def _train_elsewhere(
     problem: kernels.Problem,
     chunks: list[tuple[int, int]],
     shared: tuple[int, NDArray[np.int64], NDArray[np.float64]],
-) -> Iterator[_Chunk]:
+) -> Generator[_Chunk, None, None]:
     """Let others train the chunks; as `_train_chunk`, one after the other."""
     n_features, sizes, biases = shared
     tasks = (_label_task(pairs, problem, chunk, n_features) for chunk in chunks)
