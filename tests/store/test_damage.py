@@ -13,7 +13,7 @@ from swnn_xp import SWNNClassifier
 from swnn_xp.cli.main import main
 from swnn_xp.store import StoreError, open_arrays, save_arrays, verify
 
-SMALL = 600  # bytes of a file up to which every byte is tried
+SMALL = 200  # bytes of a file up to which every byte is tried
 SAMPLE = 25
 
 

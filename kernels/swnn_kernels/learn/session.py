@@ -55,7 +55,8 @@ class CandidateRanker:
 
     def _bind(self, k: int, longest: int) -> None:
         self._raw = np.zeros(longest, np.int64), np.zeros(longest)
-        most = self._model[2].cuts[-1]
+        labels, _, selection = self._model
+        most = min(selection.cuts[-1], labels.n_rows)  # a forged model may ask for any number
         self._found = np.full(most, -1), np.zeros(most)
         self._bound = _Bound(self._model, k, self._raw, self._found)
 
