@@ -23,7 +23,10 @@ $(VENV)/.has-%: pyproject.toml
 demo: $(VENV)/.has-core ## the main job on the data set shipped with the package, within a minute
 	@$(BIN)/swnn demo
 
+# The kernels are compiled first, by two processes: each of pytest's would compile them all.
 test: $(VENV)/.has-test ## the whole test suite, on all cores
+	@$(BIN)/python -c 'from swnn_kernels.warming import warm_searches as warm; warm()' & \
+	  $(BIN)/python -c 'from swnn_kernels.learn import warming; warming.train(); warming.rank()'; wait
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 faults: $(VENV)/.has-test ## kill saving, appending, compacting, predicting and training; lose power; use damaged and forged models; SEED=, KILLS=, DISKS=, MODELS=, WRITE=1
