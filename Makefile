@@ -181,7 +181,7 @@ bench-training: $(VENV)/.has-core ## memory and time of training a ranker at Ama
 bench-latency: $(VENV)/.has-core ## one query on one thread against the paper's loop in C; SETS=... for some data sets
 	@OMP_NUM_THREADS=1 SWNN_BACKGROUND_COMPILE=0 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)
 
-bench-weights: $(VENV)/.has-core ## feature weights learned from fewer rows; SETS=... for some data sets
+bench-weights: $(VENV)/.has-core ## feature weights learned from fewer rows; SETS=... for some data sets, WRITE=1
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/quality/weights_of_parts.py $(SETS)
 
 bench-compression: $(VENV)/.has-core ## precision and time of a query against the part of the rows that is kept, resumable; SETS=, AGAIN=1
