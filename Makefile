@@ -196,7 +196,7 @@ bench-relearning: $(VENV)/.has-core ## CPU time of training 5, 40, 400 and all l
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/learning/relearning.py \
 	  $(or $(DATA),../shared/data/eurlex57k) build/bench-relearning
 
-# Name of the machine in asv_benchmarks/results; docs/benchmarks.md says how to add yours.
+# Name of the machine in asv_benchmarks/results; CONTRIBUTING.md says how to add yours.
 MACHINE ?= $(shell uname -n)
 
 bench: $(VENV)/.has-bench ## record the asv suites for this commit; MACHINE=name, BENCH=regex for some of them

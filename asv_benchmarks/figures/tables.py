@@ -241,6 +241,7 @@ def cluster():
     lines = [
         [what, *(f"{found[what, dataset]:,.4g}" for dataset in sets)]
         for what in dict.fromkeys(row["what"] for row in rows)
+        if what not in _SMALL_STEPS
     ]
     lines += [
         [f"**a billion rows:** {what}", *cells]
@@ -282,6 +283,15 @@ def _billion(found, sets, shards, total=1e9, block=1024, cores=8):
 
 
 _SEARCH = "search, ns per query and training row"
+# Recorded, and used for the network of a billion rows, but too small to matter on the page.
+_SMALL_STEPS = {
+    "merge of two lists, µs per query",
+    "labels of winners, µs per query",
+    "vote, µs per query",
+    "query, bytes",
+    "top-S list, bytes per query",
+    "labels of winners, bytes per query",
+}
 
 TABLES = {
     "front": front,

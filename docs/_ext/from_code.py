@@ -1,4 +1,4 @@
-"""The parts of the site generated from code: command-line help, table of backends, figures."""
+"""The parts of the site generated from code: command-line help, figures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ def _make(app: Any) -> None:
     folder = Path(app.srcdir, "generated")
     folder.mkdir(exist_ok=True)
     _write(folder / "cli.inc", "\n".join(_commands()))
-    _write(folder / "backends.inc", "\n".join(_backends()))
     _write(folder / "more.inc", "\n".join(_more_pages(Path(app.srcdir))))
     make_pictures.make(folder / "plots", make_pictures.outdated(folder / "plots"))
 
@@ -103,19 +102,9 @@ def _prose(text: str) -> Iterator[str]:
             yield from (re.sub(r"([<>*_$\\])", r"\\\1", " ".join(lines)), "")
 
 
-def _backends() -> Iterator[str]:
-    from swnn_xp.backends import BACKENDS
-
-    yield "| `backend=` | what it does | devices | takes without a copy | install |"
-    yield "|---|---|---|---|---|"
-    for b in BACKENDS.values():
-        devices, accepts = ", ".join(b.devices), ", ".join(b.accepts)
-        yield f"| `{b.name}` | {b.summary} | {devices} | {accepts} | `{b.install}` |"
-
-
 def _more_pages(folder: Path) -> Iterator[str]:
     """Link the top-level pages that no other page links to, so that none is orphaned."""
-    listed = {"index", "start", "performance", "benchmarks", "limits"}
+    listed = {"index", "start", "performance", "limits"}
     listed |= {"gpu", "cluster", "serving", "promises", "glossary"}
     found = sorted({page.stem for page in folder.glob("*.md")} - listed)
     if found:
