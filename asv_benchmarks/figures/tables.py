@@ -31,8 +31,8 @@ def measured(rows):
     return f"Measured {' to '.join(dict.fromkeys([days[0], days[-1]]))} on {'; '.join(machines)}."
 
 
-def precision(row):
-    return " / ".join(f"{row[f'P@{k}']:.2f}" for k in (1, 3, 5))
+def precision(row, at=(1, 3, 5)):
+    return " / ".join(f"{row[f'P@{k}']:.2f}" for k in at)
 
 
 def _name(dataset):
@@ -104,13 +104,8 @@ def costs():
     rows = [
         row for name in ("reading", "text", "store", "scale", "training") for row in read(name)
     ] + list(_requests())
-    lines = [
-        [row["what"], row["figure"], row["beside"], f"`{row['command']}`", row["date"]]
-        for row in rows
-    ]
-    machines = "; ".join(sorted({row["machine"] for row in rows}))
-    names = ["what", "figure", "beside it", "command", "date"]
-    return markdown(names, lines) + f"\n\nMeasured on {machines}."
+    lines = [[row["what"], row["figure"], row["beside"], f"`{row['command']}`"] for row in rows]
+    return markdown(["what", "figure", "beside it", "command"], lines) + "\n\n" + measured(rows)
 
 
 def _requests():
@@ -174,10 +169,9 @@ def compression():
         cells = []
         for method in ("ranked", "as published"):
             row = found.get((dataset, method, keep))
-            cells += [precision(row), f"{row['ms']:.3f}"] if row else ["", ""]
+            cells += [precision(row, (1, 5)), f"{row['ms']:.3f}"] if row else ["", ""]
         lines.append([_name(dataset), f"{keep:.0%}", *cells])
-    names = ["data set", "rows kept", "ranking, P@1 / P@3 / P@5", "ms"]
-    names += ["published, P@1 / P@3 / P@5", "ms"]
+    names = ["data set", "rows kept", "ranking, P@1 / P@5", "ms", "published, P@1 / P@5", "ms"]
     return markdown(names, lines, 5) + "\n\n" + measured(rows)
 
 
@@ -192,7 +186,7 @@ def weights():
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         here = [found.get((dataset, max_rows)) for max_rows in titles]
         lines.append([_name(dataset), *(_weighted(row) if row else "" for row in here)])
-    names = ["P@1 / P@3 / P@5, CPU seconds", *titles.values()]
+    names = ["P@1 / P@5, CPU time", *titles.values()]
     return markdown(names, lines, len(titles)) + "\n\n" + measured(rows)
 
 
@@ -203,7 +197,7 @@ def _title(row):
 
 
 def _weighted(row):
-    return precision(row) + (f", {row['train_s']:.1f} s" if "train_s" in row else "")
+    return precision(row, (1, 5)) + (f", {row['train_s']:.1f} s" if "train_s" in row else "")
 
 
 def ablations():
@@ -221,16 +215,18 @@ def ablations():
         lines.append(["**as it is**" if change == "none" else change, *cells])
     names = ["change"]
     for dataset in sets:
-        names += [f"{_name(dataset)}, P@1 / P@3 / P@5", "PSP@5"]
+        names += [f"{_name(dataset)}, P@1 / P@5", "PSP@5"]
     return markdown(names, lines, len(names) - 1)
 
 
 def _difference(row, base):
-    """Precision and PSP@5 of a row, or how they differ from another one's."""
-    sign = "+" if base else ""
-    values = [row[name] - (base[name] if base else 0) for name in ("P@1", "P@3", "P@5", "PSP@5")]
-    texts = [f"{value:{sign}.2f}" for value in values]
-    return [" / ".join(texts[:3]), texts[3]]
+    """P@1, P@5 and PSP@5 of a row, or how they differ from another one's."""
+    metrics = ("P@1", "P@5", "PSP@5")
+    values = [round(row[name] - (base[name] if base else 0), 2) for name in metrics]
+    if not any(values):
+        return ["same", "same"]
+    texts = [f"{value:{'+' if base else ''}.2f}" for value in values]
+    return [" / ".join(texts[:2]), texts[2]]
 
 
 def cluster():

@@ -8,7 +8,7 @@ from adapters import RANKING
 from results import FILE
 
 SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en")
-QUALITY = ("P@1", "P@3", "P@5", "nDCG@5", "RP@5", "PSP@1", "PSP@3", "PSP@5")
+QUALITY = ("P@1", "P@3", "P@5", "nDCG@5", "RP@5", "PSP@5")
 COSTS = (("train_s", "train s", 1), ("ms_per_query", "ms", 3), ("model_mb", "MB", 1))
 TITLES = {
     "swnn_classifier": "swnn_xp, published",
