@@ -11,6 +11,7 @@ for folder in ("peers", "quality", "figures"):
 
 from page import comparison, front  # noqa: E402
 from recorded import read  # noqa: E402
+from results import measured  # noqa: E402
 
 NAMES = {"eurlex57k": "EURLEX57K"}
 SETTINGS = ((25, 1), (25, 0), (75, 1), (75, 0))
@@ -22,13 +23,6 @@ def markdown(names, rows, numbers=0):
     lines = ["| " + " | ".join(names) + " |", "|" + "|".join(marks) + "|"]
     lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
     return "\n".join(lines)
-
-
-def measured(rows):
-    """When and where the rows were measured, as a sentence."""
-    days = sorted({row["date"] for row in rows})
-    machines = sorted({row["machine"] for row in rows})
-    return f"Measured {' to '.join(dict.fromkeys([days[0], days[-1]]))} on {'; '.join(machines)}."
 
 
 def precision(row, at=(1, 3, 5)):

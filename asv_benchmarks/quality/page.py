@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from adapters import RANKING
-from results import FILE
+from results import FILE, measured
 
 SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en")
 QUALITY = ("P@1", "P@3", "P@5", "nDCG@5", "RP@5", "PSP@5")
@@ -59,25 +59,24 @@ def _cells(row, best):
 
 
 def comparison():
-    """A table for each data set, for the page of experiments."""
+    """One table of all data sets, for the page of experiments."""
     rows = kept()
-    days = sorted({row["date"] for row in rows})
-    machines = sorted({row["machine"] for row in rows})
-    when = " to ".join(dict.fromkeys([days[0], days[-1]]))
-    parts = [f"Measured {when} on {'; '.join(machines)}. Versions: {_versions(rows)}."]
+    lines, failures = [], []
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         here = [row for row in rows if row["dataset"] == dataset]
-        title = dataset
-        if n_rows := next((row["test_rows"] for row in here if row.get("test_rows")), None):
-            title += f", {n_rows:,} test rows"
-        parts.append(f"### {title}\n\n{table(here)}")
-        parts += [
-            f"As published: {other['title']} has P@5 {other['P@5']}, nDCG@5 {other['nDCG@5']} and "
-            f"RP@5 {other['RP@5']} on this split ([{other['source']}]({other['url']}))."
-            for other in _others()
-            if other["dataset"] == dataset
-        ]
-    return "\n\n".join(parts)
+        head, marks, *rest = table(here).split("\n\n")[0].splitlines()
+        lines += [] if lines else [head, marks]
+        lines += [f"| **{dataset}** |" + "  |" * (len(QUALITY) + len(COSTS)), *rest]
+        lines += [_other(row) for row in _others() if row["dataset"] == dataset]
+        failures += [f"- {dataset}, {_title(r)}: {r['failed']}" for r in here if "failed" in r]
+    said = f"{measured(rows)} Versions: {_versions(rows)}."
+    return "\n".join([*lines, "", *failures, *([""] if failures else []), said])
+
+
+def _other(row):
+    """Figures that others have published, as a line of the table."""
+    cells = [str(row.get(name, "")) for name in QUALITY] + [""] * len(COSTS)
+    return f"| {row['title']} ([{row['source']}]({row['url']})) | " + " | ".join(cells) + " |"
 
 
 def _versions(rows):
