@@ -96,7 +96,9 @@ def front():
         for metric in ("P@1", "P@5")
     }
     lines = [
-        "| P@1 / P@5, % | " + " | ".join(sets) + " | training | answer |",
+        "| P@1 / P@5, % | "
+        + " | ".join(sets).replace("-", "\N{NON-BREAKING HYPHEN}")
+        + " | training | answer |",
         "|---" + "|---:" * (len(sets) + 2) + "|",
     ]
     for peer in RANKING:
@@ -117,7 +119,7 @@ def _pair(row, best):
     if row is None:
         return ""
     texts = [(f"{row[metric]:.1f}", metric) for metric in ("P@1", "P@5")]
-    return " / ".join(
+    return "\N{NO-BREAK SPACE}/ ".join(
         f"**{text}**" if float(text) == best[row["dataset"], metric] else text
         for text, metric in texts
     )
@@ -130,6 +132,6 @@ def _others():
 def _published(sets):
     """Figures of others, as they published them."""
     for row in _others():
-        cells = ["" if dataset != row["dataset"] else f"– / {row['P@5']}" for dataset in sets]
+        cells = ["" if dataset != row["dataset"] else f"–\N{NO-BREAK SPACE}/ {row['P@5']}" for dataset in sets]
         title = f"{row['title']} ([{row['source']}]({row['url']}))"
         yield f"| {title} | " + " | ".join([*cells, "", ""]) + " |"
