@@ -132,6 +132,7 @@ def _others():
 def _published(sets):
     """Figures of others, as they published them."""
     for row in _others():
-        cells = ["" if dataset != row["dataset"] else f"–\N{NO-BREAK SPACE}/ {row['P@5']}" for dataset in sets]
+        pair = f"–\N{NO-BREAK SPACE}/ {row['P@5']}"
+        cells = [pair if dataset == row["dataset"] else "" for dataset in sets]
         title = f"{row['title']} ([{row['source']}]({row['url']}))"
         yield f"| {title} | " + " | ".join([*cells, "", ""]) + " |"
