@@ -104,7 +104,8 @@ def rows(folder: Path = FOLDER) -> list[dict[str, str]]:
 def table(folder: Path = FOLDER) -> str:
     lines = ["| promise | shown | by |", "|---|---|---|"]
     for row in rows(folder):
-        command = f"`{row['command']}`, {row['date']}, {row['commit']}"
+        date = row["date"].replace("-", "\N{NON-BREAKING HYPHEN}")
+        command = f"`{row['command']}`<br>{date}<br>{row['commit']}"
         lines.append(f"| {row['claim']} | {_short(row['figure'])} | {command} |")
     return "\n".join(lines)
 
