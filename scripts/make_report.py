@@ -88,8 +88,7 @@ def report():
         found.insert(0, BeautifulSoup(f'<span id="{name}"></span>', "html.parser"))
     title = front.find("strong").extract().get_text(" ", strip=True).rstrip(".")
     front.find("h1").decompose()
-    front.find("p").decompose()  # says that these pages are the report
-    front.find("section", id="chapters").decompose()
+    front.find("p").decompose()  # lists the chapters
     references = front.find("section", id="references").extract()
     front["class"] = "front"
     head = f'<h1 class="title">{title}</h1><p class="byline">the swnn_xp contributors</p>'
