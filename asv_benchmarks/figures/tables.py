@@ -110,7 +110,9 @@ def costs():
         row for name in ("reading", "text", "store", "scale", "training") for row in read(name)
     ] + list(_requests())
     lines = [[row["what"], row["figure"], row["beside"], f"`{row['command']}`"] for row in rows]
-    return markdown(["what", "figure", "for comparison", "command"], lines) + "\n\n" + measured(rows)
+    return (
+        markdown(["what", "figure", "for comparison", "command"], lines) + "\n\n" + measured(rows)
+    )
 
 
 def _requests():

@@ -14,7 +14,8 @@ def measured(rows):
     """When and where the rows were measured, as a sentence."""
     days = sorted({row["date"] for row in rows})
     machines = sorted({_short(row["machine"]) for row in rows})
-    return f"Measured {' to '.join(dict.fromkeys([days[0], days[-1]]))} on {' and '.join(machines)}."
+    when = " to ".join(dict.fromkeys([days[0], days[-1]]))
+    return f"Measured {when} on {' and '.join(machines)}."
 
 
 def _short(machine):

@@ -12,8 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-for folder in ("peers", "figures"):
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / folder))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
 
 from problem import Problem
 from recorded import record

@@ -1,7 +1,7 @@
 """A small backend in full: search with a dense product.
 
-It ignores the memory budget and loses values that were rounded to 0; on ordinary data it agrees with
-the others to the last bit. CONTRIBUTING.md says what a backend must do, and
+It ignores the memory budget and loses values that were rounded to 0; on ordinary data it agrees
+with the others to the last bit. CONTRIBUTING.md says what a backend must do, and
 tests/docs/test_examples.py runs this one.
 """
 

@@ -56,6 +56,7 @@ def _ticks(low: float, high: float) -> list[float]:
 def _processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line for line in lines if line.startswith("model name")).split(":")[1].replace("(R)", "").strip()
+        model = next(line for line in lines if line.startswith("model name")).split(":")[1]
+        return model.replace("(R)", "").strip()
     except (OSError, StopIteration):
         return platform.machine()
