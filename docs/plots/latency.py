@@ -31,7 +31,7 @@ def main(folder: Path) -> None:
     bins = np.geomspace(np.quantile(micros, 0.001), np.quantile(micros, 0.999), 60)
     axes.hist(np.clip(micros, bins[0], bins[-1]), bins=bins, color=BLUE)
     axes.set_ylim(0, 1.15 * axes.get_ylim()[1])  # room for the text
-    for share, colour, side in ((0.5, ORANGE, "right"), (0.99, RED, "left")):
+    for share, colour, side in ((0.5, ORANGE, "right"), (0.99, RED, "right")):
         value = np.quantile(micros, share)
         axes.axvline(value, color=colour)
         text = f" p{share * 100:.0f}: {value:.0f} µs "
