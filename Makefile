@@ -184,7 +184,7 @@ bench-training: $(VENV)/.has-core ## memory and time of training a ranker at Ama
 bench-latency: $(VENV)/.has-core ## one query on one thread against the paper's loop in C; SETS=... for some data sets
 	@OMP_NUM_THREADS=1 SWNN_BACKGROUND_COMPILE=0 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)
 
-bench-weights: $(VENV)/.has-core ## feature weights learned from fewer rows; SETS=... for some data sets
+bench-weights: $(VENV)/.has-core ## feature weights learned from fewer rows; SETS=... for some data sets, WRITE=1
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/quality/weights_of_parts.py $(SETS)
 
 bench-compression: $(VENV)/.has-core ## precision and time of a query against the part of the rows that is kept, resumable; SETS=, AGAIN=1
@@ -199,7 +199,7 @@ bench-relearning: $(VENV)/.has-core ## CPU time of training 5, 40, 400 and all l
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/learning/relearning.py \
 	  $(or $(DATA),../shared/data/eurlex57k) build/bench-relearning
 
-# Name of the machine in asv_benchmarks/results; docs/benchmarks.md says how to add yours.
+# Name of the machine in asv_benchmarks/results; CONTRIBUTING.md says how to add yours.
 MACHINE ?= $(shell uname -n)
 
 bench: $(VENV)/.has-bench ## record the asv suites for this commit; MACHINE=name, BENCH=regex for some of them

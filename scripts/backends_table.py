@@ -1,4 +1,4 @@
-"""Write the capability table of `swnn_xp.backends` into docs/gpu.md; --check only compares."""
+"""Write the capability table of `swnn_xp.backends` into its page; --check only compares."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from swnn_xp.backends import BACKENDS
 
-PAGE = Path(__file__).parents[1] / "docs" / "gpu.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "backends.md"
 BEGIN, END = "<!-- backends:begin -->\n", "<!-- backends:end -->"
 
 

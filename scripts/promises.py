@@ -102,11 +102,18 @@ def rows(folder: Path = FOLDER) -> list[dict[str, str]]:
 
 
 def table(folder: Path = FOLDER) -> str:
-    lines = ["| promise | shown | command | date | commit |", "|---|---|---|---|---|"]
+    lines = ["| promise | shown | by |", "|---|---|---|"]
     for row in rows(folder):
-        cells = row["claim"], row["figure"], f"`{row['command']}`", row["date"], row["commit"]
-        lines.append(f"| {' | '.join(cells)} |")
+        date = row["date"].replace("-", "\N{NON-BREAKING HYPHEN}")
+        command = f"`{row['command']}`<br>{date}<br>{row['commit']}"
+        lines.append(f"| {row['claim']} | {_short(row['figure'])} | {command} |")
     return "\n".join(lines)
+
+
+def _short(figure: str) -> str:
+    """A figure without its last part if that is a long list; the record has all of it."""
+    head, _, rest = figure.partition(": ")
+    return head if rest.count(", ") > 6 else figure
 
 
 def render(folder: Path = FOLDER, page: Path = PAGE) -> None:

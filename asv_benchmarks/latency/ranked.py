@@ -54,7 +54,7 @@ def report_ranked(problem, data, best_times):
             clf = whole if keep == 1 else copy.deepcopy(whole).compress(keep)
             rows.append(_figures(problem, data, best_times, clf, keep))
             print(_line(rows[-1]), flush=True)
-    record("ranked_latency", rows, ("dataset", "keep", "S", "K"))
+    record("ranked_latency", rows, ("dataset", "keep", "K"))
 
 
 def _figures(problem, data, best_times, clf, keep):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from adapters import RANKING
-from results import FILE
+from results import FILE, measured
 
 SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en")
-QUALITY = ("P@1", "P@3", "P@5", "nDCG@5", "RP@5", "PSP@1", "PSP@3", "PSP@5")
+QUALITY = ("P@1", "P@3", "P@5", "nDCG@5", "RP@5", "PSP@5")
 COSTS = (("train_s", "train s", 1), ("ms_per_query", "ms", 3), ("model_mb", "MB", 1))
 TITLES = {
     "swnn_classifier": "swnn_xp, published",
@@ -59,25 +59,24 @@ def _cells(row, best):
 
 
 def comparison():
-    """A table for each data set, for the page of experiments."""
+    """One table of all data sets, for the page of experiments."""
     rows = kept()
-    days = sorted({row["date"] for row in rows})
-    machines = sorted({row["machine"] for row in rows})
-    when = " to ".join(dict.fromkeys([days[0], days[-1]]))
-    parts = [f"Measured {when} on {'; '.join(machines)}. Versions: {_versions(rows)}."]
+    lines, failures = [], []
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         here = [row for row in rows if row["dataset"] == dataset]
-        title = dataset
-        if n_rows := next((row["test_rows"] for row in here if row.get("test_rows")), None):
-            title += f", {n_rows:,} test rows"
-        parts.append(f"### {title}\n\n{table(here)}")
-        parts += [
-            f"As published: {other['title']} has P@5 {other['P@5']}, nDCG@5 {other['nDCG@5']} and "
-            f"RP@5 {other['RP@5']} on this split ([{other['source']}]({other['url']}))."
-            for other in _others()
-            if other["dataset"] == dataset
-        ]
-    return "\n\n".join(parts)
+        head, marks, *rest = table(here).split("\n\n")[0].splitlines()
+        lines += [] if lines else [head, marks]
+        lines += [f"| **{dataset}** |" + "  |" * (len(QUALITY) + len(COSTS)), *rest]
+        lines += [_other(row) for row in _others() if row["dataset"] == dataset]
+        failures += [f"- {dataset}, {_title(r)}: {r['failed']}" for r in here if "failed" in r]
+    said = f"{measured(rows)} Versions: {_versions(rows)}."
+    return "\n".join([*lines, "", *failures, *([""] if failures else []), said])
+
+
+def _other(row):
+    """Figures that others have published, as a line of the table."""
+    cells = [str(row.get(name, "")) for name in QUALITY] + [""] * len(COSTS)
+    return f"| {row['title']} ([{row['source']}]({row['url']})) | " + " | ".join(cells) + " |"
 
 
 def _versions(rows):
@@ -97,7 +96,9 @@ def front():
         for metric in ("P@1", "P@5")
     }
     lines = [
-        "| P@1 / P@5, % | " + " | ".join(sets) + " | training | answer |",
+        "| P@1 / P@5, % | "
+        + " | ".join(sets).replace("-", "\N{NON-BREAKING HYPHEN}")
+        + " | training | answer |",
         "|---" + "|---:" * (len(sets) + 2) + "|",
     ]
     for peer in RANKING:
@@ -118,7 +119,7 @@ def _pair(row, best):
     if row is None:
         return ""
     texts = [(f"{row[metric]:.1f}", metric) for metric in ("P@1", "P@5")]
-    return " / ".join(
+    return "\N{NO-BREAK SPACE}/ ".join(
         f"**{text}**" if float(text) == best[row["dataset"], metric] else text
         for text, metric in texts
     )
@@ -131,6 +132,7 @@ def _others():
 def _published(sets):
     """Figures of others, as they published them."""
     for row in _others():
-        cells = ["" if dataset != row["dataset"] else f"– / {row['P@5']}" for dataset in sets]
+        pair = f"–\N{NO-BREAK SPACE}/ {row['P@5']}"
+        cells = [pair if dataset == row["dataset"] else "" for dataset in sets]
         title = f"{row['title']} ([{row['source']}]({row['url']}))"
         yield f"| {title} | " + " | ".join([*cells, "", ""]) + " |"

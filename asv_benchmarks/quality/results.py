@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 FILE = Path(__file__).resolve().parents[2] / "docs" / "data" / "quality.json"
+
+
+def measured(rows):
+    """When and where the rows were measured, as a sentence."""
+    days = sorted({row["date"] for row in rows})
+    machines = sorted({_short(row["machine"]) for row in rows})
+    when = " to ".join(dict.fromkeys([days[0], days[-1]]))
+    return f"Measured {when} on {' and '.join(machines)}."
+
+
+def _short(machine):
+    """A processor as people call it."""
+    return re.sub(r"\(R\)|\(TM\)| Processor|, Linux", "", machine)
 
 
 class Results:

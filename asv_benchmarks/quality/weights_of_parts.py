@@ -1,7 +1,8 @@
 """Feature weights learned from fewer rows: what they cost and gain. `make bench-weights`.
 
 The published method answers the whole test set with rows as they are, and with rows scaled by
-weights that `LearnedWeights` found on a limited number of training rows.
+weights that `LearnedWeights` found on a limited number of training rows. With WRITE=1 the figures
+go to docs/data/weights.json and the pages.
 """
 
 from __future__ import annotations
@@ -12,20 +13,27 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
 
 from problem import Problem
+from recorded import record
 
 from swnn_xp import LearnedWeights, SWNNClassifier, metrics
 
 SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe")
-ROWS = (2_000, 5_000, 10_000, 125_000)
+DEFAULT = LearnedWeights().max_rows
+ROWS = (0, 2_000, 5_000, DEFAULT)
+"""Most rows to learn from; 0 means no weights at all."""
 
 
 def precision(problem, transform):
     """P@1, 3 and 5 of the published method on transformed rows, in percent."""
     clf = SWNNClassifier().fit(transform(problem.X_train), problem.Y_train)
     labels = clf.predict_topk(transform(problem.X_test), k=5).labels
-    return [100 * metrics.precision_at_k(problem.Y_test, labels, k) for k in (1, 3, 5)]
+    return {
+        f"P@{k}": round(100 * metrics.precision_at_k(problem.Y_test, labels, k), 2)
+        for k in (1, 3, 5)
+    }
 
 
 def learned(problem, max_rows):
@@ -35,9 +43,13 @@ def learned(problem, max_rows):
     return weights, time.process_time() - began
 
 
-def show(dataset, rows, seconds, found):
-    precisions = " / ".join(f"{value:.2f}" for value in found)
-    print(f"| {dataset} | {rows} | {seconds} | {precisions} |", flush=True)
+def figures(problem, dataset, max_rows):
+    """A row of docs/data/weights.json."""
+    row = {"dataset": dataset, "max_rows": max_rows, "default": max_rows == DEFAULT}
+    if not max_rows:
+        return row | precision(problem, lambda X: X)
+    weights, seconds = learned(problem, max_rows)
+    return row | {"train_s": round(seconds, 2)} | precision(problem, weights.transform)
 
 
 def main():
@@ -45,14 +57,17 @@ def main():
     parser.add_argument("datasets", nargs="*", default=SETS, metavar="SET", help=" ".join(SETS))
     parser.add_argument("--rows", type=int, nargs="+", default=ROWS, help="most rows to learn from")
     arguments = parser.parse_args()
-    print("| data set | `max_rows` | CPU s | P@1 / 3 / 5 |\n|---|---|---|---|")
+    print("| data set | `max_rows` | CPU s | P@1 / P@3 / P@5 |\n|---|---|---|---|")
     for dataset in arguments.datasets:
         problem = Problem.load(dataset)
         learned(problem, 100)  # compiles the kernels
-        show(dataset, "not weighted", "", precision(problem, lambda X: X))
+        rows = []
         for max_rows in arguments.rows:
-            weights, seconds = learned(problem, max_rows)
-            show(dataset, f"{max_rows:,}", f"{seconds:.1f}", precision(problem, weights.transform))
+            row = figures(problem, dataset, max_rows)
+            values = " / ".join(f"{row[f'P@{k}']:.2f}" for k in (1, 3, 5))
+            print(f"| {dataset} | {max_rows:,} | {row.get('train_s', '')} | {values} |", flush=True)
+            rows.append(row)
+        record("weights", rows, ("dataset", "max_rows"))
 
 
 if __name__ == "__main__":

@@ -1,17 +1,14 @@
-"""The parts of the site generated from code: command-line help, table of backends, figures."""
+"""The parts of the site generated from code: command-line help, figures."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import make_pictures
-
-WIDTH = "92"  # argparse wraps its help to $COLUMNS
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -24,7 +21,6 @@ def _make(app: Any) -> None:
     folder = Path(app.srcdir, "generated")
     folder.mkdir(exist_ok=True)
     _write(folder / "cli.inc", "\n".join(_commands()))
-    _write(folder / "backends.inc", "\n".join(_backends()))
     _write(folder / "more.inc", "\n".join(_more_pages(Path(app.srcdir))))
     make_pictures.make(folder / "plots", make_pictures.outdated(folder / "plots"))
 
@@ -39,7 +35,6 @@ def _commands() -> Iterator[str]:
     """Each command as a section: usage, description, options as lists, examples."""
     from swnn_xp.cli.main import make_parser
 
-    os.environ["COLUMNS"] = WIDTH
     parser = make_parser()
     choices = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     summaries = {action.dest: action.help for action in choices._choices_actions}
@@ -69,7 +64,32 @@ def _command(title: str, command: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _usage(command: argparse.ArgumentParser) -> str:
-    return re.sub(r"^ {7}", "", command.format_usage().removeprefix("usage: "), flags=re.M).rstrip()
+    """What a call needs; all options are listed below it."""
+    groups = [group for group in command._mutually_exclusive_groups if group.required]
+    needed = [_written(a) for a in command._actions if a.option_strings and a.required]
+    needed += ["(" + " | ".join(map(_written, group._group_actions)) + ")" for group in groups]
+    marks = {"*": "[{} ...]", "+": "{} [{} ...]", "?": "[{}]"}
+    names = [
+        marks.get(str(a.nargs), "{}").replace("{}", str(a.metavar or a.dest))
+        for a in command._actions
+        if not a.option_strings and a.help != argparse.SUPPRESS
+    ]
+    has_options = sum(bool(a.option_strings) for a in command._actions) > 1  # more than --help
+    return " ".join([command.prog, *needed, *["[options]"] * has_options, *names])
+
+
+def _written(action: argparse.Action) -> str:
+    """An option in its shortest form, with its argument."""
+    value = "" if action.nargs == 0 else f" {action.metavar or action.dest.upper()}"
+    return action.option_strings[0] + value
+
+
+def _marked(text: str) -> str:
+    """Markdown without accidents: options are code, and other signs are themselves."""
+    parts = re.split(r"(?<![\w`-])(--[a-z][\w-]*|`[^`]*`)", text)
+    plain = [re.sub(r"([<>*_$\\])", r"\\\1", part) for part in parts[::2]]
+    code = [f"`{part.strip('`')}`" for part in parts[1::2]] + [""]
+    return "".join(a + b for a, b in zip(plain, code, strict=True))
 
 
 def _names(action: argparse.Action) -> str:
@@ -85,7 +105,7 @@ def _names(action: argparse.Action) -> str:
 
 def _help(action: argparse.Action, command: argparse.ArgumentParser) -> str:
     formatter = command._get_formatter()
-    return re.sub(r"([<>*_$])", r"\\\1", formatter._expand_help(action)) if action.help else "-"
+    return _marked(formatter._expand_help(action)) if action.help else ""
 
 
 def _prose(text: str) -> Iterator[str]:
@@ -100,22 +120,12 @@ def _prose(text: str) -> Iterator[str]:
                 yield from (lines[0][0].upper() + lines[0][1:], "")
             yield from ("```text", *(line.removeprefix("  ") for line in kept), "```", "")
         else:
-            yield from (re.sub(r"([<>*_$\\])", r"\\\1", " ".join(lines)), "")
-
-
-def _backends() -> Iterator[str]:
-    from swnn_xp.backends import BACKENDS
-
-    yield "| `backend=` | what it does | devices | takes without a copy | install |"
-    yield "|---|---|---|---|---|"
-    for b in BACKENDS.values():
-        devices, accepts = ", ".join(b.devices), ", ".join(b.accepts)
-        yield f"| `{b.name}` | {b.summary} | {devices} | {accepts} | `{b.install}` |"
+            yield from (_marked(" ".join(lines)), "")
 
 
 def _more_pages(folder: Path) -> Iterator[str]:
     """Link the top-level pages that no other page links to, so that none is orphaned."""
-    listed = {"index", "start", "performance", "benchmarks", "limits"}
+    listed = {"index", "start", "performance", "limits"}
     listed |= {"gpu", "cluster", "serving", "promises", "glossary"}
     found = sorted({page.stem for page in folder.glob("*.md")} - listed)
     if found:

@@ -59,7 +59,7 @@ def _draw_rows(axes: Any, problem: Bounds) -> None:
     shown = bounds > 1e-5
     kinds = [
         (~passed & shown, GREY, f"{np.count_nonzero(~passed):,} rows skipped"),
-        (passed & ~answer, ORANGE, f"{np.count_nonzero(passed & ~answer)} rescored in vain"),
+        (passed & ~answer, ORANGE, f"{np.count_nonzero(passed & ~answer)} others rescored"),
         (answer, GREEN, f"the {S} neighbours"),
     ]
     for chosen, colour, label in kinds:

@@ -27,11 +27,11 @@ def main(folder: Path) -> None:
             session.predict_one(row.indices, row.data, 5)
             times[i] = min(times[i], time.perf_counter() - started)
     micros = times * 1e6
-    figure, axes = plt.subplots(figsize=(8, 3.2))
+    figure, axes = plt.subplots(figsize=(6.4, 3))
     bins = np.geomspace(np.quantile(micros, 0.001), np.quantile(micros, 0.999), 60)
     axes.hist(np.clip(micros, bins[0], bins[-1]), bins=bins, color=BLUE)
     axes.set_ylim(0, 1.15 * axes.get_ylim()[1])  # room for the text
-    for share, colour, side in ((0.5, ORANGE, "right"), (0.99, RED, "left")):
+    for share, colour, side in ((0.5, ORANGE, "right"), (0.99, RED, "right")):
         value = np.quantile(micros, share)
         axes.axvline(value, color=colour)
         text = f" p{share * 100:.0f}: {value:.0f} µs "
@@ -56,6 +56,7 @@ def _ticks(low: float, high: float) -> list[float]:
 def _processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line for line in lines if line.startswith("model name")).split(":")[1].strip()
+        model = next(line for line in lines if line.startswith("model name")).split(":")[1]
+        return model.replace("(R)", "").strip()
     except (OSError, StopIteration):
         return platform.machine()

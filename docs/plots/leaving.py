@@ -20,7 +20,7 @@ def main(folder: Path) -> None:
     data = datasets.load("debtags")
     problem = debtags_problem(data)
     row, theta = _longest_in_vain(problem)
-    figure, axes = plt.subplots(figsize=(8, 3.6))
+    figure, axes = plt.subplots(figsize=(6.8, 3.2))
     _draw(axes, *_course(problem, row), theta / problem.jaccard[row])
     name = data.row_names_train[row]
     axes.set_title(f"Query {PACKAGE}, row {name}", size=10.5, loc="left")
@@ -58,7 +58,7 @@ def _draw(axes: Any, known: Any, most: Any, goal: float) -> None:
     assert (np.diff(most) <= 1e-12).all(), "the bound rises"
     place = np.arange(known.size)
     axes.fill_between(place, known, most, color=ORANGE, alpha=0.15, lw=0, step="post")
-    axes.step(place, most, where="post", color=ORANGE, label="plus the most the rest can add")
+    axes.step(place, most, where="post", color=ORANGE, label="plus the largest possible rest")
     axes.step(place, known, where="post", color=BLUE, label="dot product so far")
     axes.axhline(goal, color=RED, lw=1)
     axes.text(place[-1], goal * 1.02, "threshold θ / Jaccard index", color=RED, size=9, ha="right")

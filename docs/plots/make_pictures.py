@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 NAMES = (
-    "data_flow",
     "neighbours",
     "quality",
     "precision",

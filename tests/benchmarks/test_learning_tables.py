@@ -1,4 +1,4 @@
-"""`make bench-compression` and `make bench-ablations`: short runs, resumed, and their tables."""
+"""Compression, ablations and feature weights: short runs of the benchmarks, and their tables."""
 
 import importlib.util
 import sys
@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from benchmarks.loading import ASV
 
-from swnn_xp import SWNNRanker, datasets
+from swnn_xp import SWNNClassifier, SWNNRanker, datasets
 from swnn_xp.metrics import precision_at_k
 
-BORROWED = "page", "report", "results"
+BORROWED = "page", "problem", "recorded", "report", "results"
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +93,20 @@ def test_without_label_models_the_vote_score_ranks(opened, few):
     ]
     assert np.array_equal(ranked[0], ranked[1])  # as if there were no models
     assert not np.array_equal(ranked[0], ranked[2])
+
+
+def test_feature_weights_of_few_rows_are_measured(monkeypatch, few):
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    path = ASV / "quality" / "weights_of_parts.py"
+    place = importlib.util.spec_from_file_location("weights_of_parts", path)
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    plain, weighted = (module.figures(few, "bibtex", max_rows) for max_rows in (0, 100))
+    clf = SWNNClassifier().fit(few.X_train, few.Y_train)
+    wanted = 100 * precision_at_k(few.Y_test, clf.predict_topk(few.X_test, k=5).labels, 5)
+    assert plain["P@5"] == round(wanted, 2)
+    assert "train_s" not in plain
+    assert weighted["train_s"] > 0
+    assert (weighted["max_rows"], weighted["default"]) == (100, False)
+    for name in BORROWED:
+        sys.modules.pop(name, None)

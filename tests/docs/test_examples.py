@@ -1,5 +1,6 @@
-"""The unit and the Dockerfile of docs/examples: their commands are ours, the unit is valid."""
+"""docs/examples: commands of the unit and the Dockerfile are ours; the small backend is exact."""
 
+import importlib.util
 import json
 import re
 import shlex
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from swnn_xp import SWNNClassifier, datasets
+from swnn_xp.backends import BACKENDS
 from swnn_xp.cli.main import make_parser
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
@@ -49,3 +52,19 @@ def test_the_unit_is_valid(tmp_path):
     command = ["systemd-analyze", "verify", "--man=no", copy]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_small_backend_agrees_to_the_bit(monkeypatch):
+    place = importlib.util.spec_from_file_location("dense_backend", EXAMPLES / "dense_backend.py")
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    monkeypatch.setitem(BACKENDS, "dense", module.DENSE)
+    data = datasets.load("debtags")
+
+    def answers(backend):
+        clf = SWNNClassifier(backend=backend).fit(data.X_train[:300], data.Y_train[:300])
+        clf.partial_fit(data.X_train[300:320], data.Y_train[300:320]).remove([7, 310])
+        return [*clf.kneighbors(data.X_test[:20]), *clf.predict_topk(data.X_test[:20])]
+
+    for one, other in zip(answers("dense"), answers("numba"), strict=True):
+        assert (one == other).all()

@@ -194,9 +194,9 @@ def main() -> None:
             tasks[kind].check()
             kills[kind] += 1
     print(", ".join(f"{count} kills of {kind}" for kind, count in kills.items()), end="; ")
-    print(f"{midway} amid writing")
+    print(f"{midway} during a write")
     if os.environ.get("WRITE"):
-        promises.keep("kills", f"{count} kills, {midway} of them amid writing: nothing lost")
+        promises.keep("kills", f"{count} kills, {midway} of them during a write: nothing lost")
 
 
 if __name__ == "__main__":
