@@ -69,8 +69,16 @@ def comparison():
         lines += [f"| **{dataset}** |" + "  |" * (len(QUALITY) + len(COSTS)), *rest]
         lines += [_other(row) for row in _others() if row["dataset"] == dataset]
         failures += [f"- {dataset}, {_title(r)}: {r['failed']}" for r in here if "failed" in r]
-    said = f"{measured(rows)} Versions: {_versions(rows)}."
+    said = f"{measured(rows)} Versions: {_versions(rows)}.{_calibration(rows)}"
     return "\n".join([*lines, "", *failures, *([""] if failures else []), said])
+
+
+def _calibration(rows):
+    """How far probabilities are from the truth, where that was measured."""
+    found = [f"{row['dataset']} {row['ECE']:.1f}%" for row in rows if "ECE" in row]
+    if not found:
+        return ""
+    return f" Calibration error of the ranker's five best labels: {', '.join(found)}."
 
 
 def _other(row):

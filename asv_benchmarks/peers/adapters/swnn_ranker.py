@@ -22,3 +22,9 @@ class Peer(Base):
         self.k = n_answers
         self.clf = SWNNRanker(n_jobs=1).fit(X, Y)
         self.session = self.clf.session()
+
+    def calibration_error(self, X, Y):
+        from swnn_xp import metrics
+
+        best = self.clf.topk_probabilities(X, self.k)
+        return metrics.reliability(Y, best.labels, best.probabilities).error
