@@ -75,7 +75,8 @@ def comparison():
 
 def _calibration(rows):
     """How far probabilities are from the truth, where that was measured."""
-    found = [f"{row['dataset']} {row['ECE']:.1f}%" for row in rows if "ECE" in row]
+    ours = [row for row in rows if row["peer"] == "swnn_ranker" and "ECE" in row]
+    found = [f"{row['dataset']} {row['ECE']:.1f}%" for row in ours]
     if not found:
         return ""
     return f" Calibration error of the ranker's five best labels: {', '.join(found)}."
