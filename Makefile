@@ -195,6 +195,9 @@ bench-ablations: $(VENV)/.has-core ## what each part of the ranker is worth, res
 	@OMP_NUM_THREADS=1 SWNN_BACKGROUND_COMPILE=0 $(BIN)/python asv_benchmarks/ablations/run.py $(SETS) $(if $(AGAIN),--again)
 	@$(if $(WRITE),$(BIN)/python asv_benchmarks/figures/render.py)
 
+bench-seeds: $(VENV)/.has-core ## how much of a ranker's precision is chance: three seeds; SETS=...
+	@OMP_NUM_THREADS=1 SWNN_BACKGROUND_COMPILE=0 $(BIN)/python asv_benchmarks/quality/seeds.py $(SETS)
+
 bench-relearning: $(VENV)/.has-core ## CPU time of training 5, 40, 400 and all labels again
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/learning/relearning.py \
 	  $(or $(DATA),../shared/data/eurlex57k) build/bench-relearning

@@ -197,6 +197,17 @@ def weights():
     return markdown(names, lines, len(titles)) + "\n\n" + measured(rows)
 
 
+def seeds():
+    """Lowest and highest precision over seeds, a line for each data set."""
+    rows = read("seeds")
+    lines = []
+    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+        here = [row for row in rows if row["dataset"] == dataset]
+        ranges = [sorted(row[f"P@{k}"] for row in here) for k in (1, 3, 5)]
+        lines.append([_name(dataset), len(here), *(f"{r[0]:.2f}–{r[-1]:.2f}" for r in ranges)])
+    return markdown(["", "seeds", "P@1", "P@3", "P@5"], lines, 4)
+
+
 def _title(row):
     if row["default"]:
         return "the default"
@@ -307,5 +318,6 @@ TABLES = {
     "weights": weights,
     "compression": compression,
     "ablations": ablations,
+    "seeds": seeds,
     "cluster": cluster,
 }

@@ -110,3 +110,15 @@ def test_feature_weights_of_few_rows_are_measured(monkeypatch, few):
     assert (weighted["max_rows"], weighted["default"]) == (100, False)
     for name in BORROWED:
         sys.modules.pop(name, None)
+
+
+def test_seeds_have_their_lowest_and_highest(monkeypatch, few, tmp_path):
+    monkeypatch.setattr(sys, "path", [str(ASV / "figures"), *sys.path])
+    import tables
+
+    rows = [
+        {"dataset": "eurlex57k", "seed": s, "P@1": p, "P@3": p - 1, "P@5": p - 2}
+        for s, p in enumerate((92.5, 92.1, 92.3))
+    ]
+    monkeypatch.setattr(tables, "read", lambda name: rows)
+    assert "| EURLEX57K | 3 | 92.10–92.50 | 91.10–91.50 | 90.10–90.50 |" in tables.seeds()
