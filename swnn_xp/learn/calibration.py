@@ -47,7 +47,7 @@ class Calibration:
         [[0.25, 0.75]]
         """
         if isinstance(scores, np.ndarray):  # a single answer must not wait for the array API
-            return self.values[np.searchsorted(self.ends, scores, side="right")]
+            return self.values[self.ends.searchsorted(scores, "right")]
         xp, dev = array_namespace(scores), device(scores)
         ends, values = (xp.asarray(part.copy(), device=dev) for part in (self.ends, self.values))
         at = xp.searchsorted(ends, xp.reshape(scores, (-1,)), side="right")

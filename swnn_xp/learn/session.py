@@ -12,7 +12,7 @@ from swnn_kernels.learn.session import RankingSession as KernelRankingSession
 from swnn_kernels.vote.labels import Labels
 from swnn_xp._checks import check_count
 from swnn_xp.backends.numba_ import KernelLabels
-from swnn_xp.learn.probability import with_probabilities
+from swnn_xp.learn.probability import probability, with_probabilities
 from swnn_xp.model.model import Model
 from swnn_xp.model.session import Session
 from swnn_xp.results import RankedProbabilities, Ranking
@@ -33,7 +33,10 @@ class RankingSession(Session):
     def topk_probabilities_one(self, indices: Any, values: Any, k: int = 5) -> RankedProbabilities:
         """Rank labels for one row, with the probability that each is right."""
         best = self.predict_one(indices, values, k)
-        return with_probabilities(best, self._model.learned.calibration)
+        calibration = self._model.learned.calibration
+        if best.labels[-1] < 0:  # some slots are empty
+            return with_probabilities(best, calibration)
+        return RankedProbabilities(*best, probability(best.scores, calibration))
 
     def _kernel_session(
         self, index: HybridIndex, model: Model, settings: KernelSettings, **options: Any

@@ -145,7 +145,7 @@ def _json(body: bytes, status: int = 200, headers: dict[str, str] | None = None)
 
 
 async def _refused(_: Request, refusal: Any) -> Response:
-    return _json(encode(Failure(refusal.why)), refusal.status, refusal.headers)
+    return _json(refusal.body, refusal.status, refusal.headers)
 
 
 async def _http_error(_: Request, error: Any) -> Response:

@@ -2,14 +2,15 @@
 
 Most of the time of a small request goes into tasks, events and calls around the answer. So a
 request that has arrived as a whole, and needs nothing else than an answer, gets it before the
-application is asked. Any other request, and any that would be refused, takes the ordinary way:
-there is one place for each refusal.
+application is asked; if its body or the model is no good, it gets the refusal. Any other request
+takes the ordinary way.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 import httptools
@@ -25,11 +26,12 @@ _BEGINNING = b"POST /v1/predict HTTP/1.1\r\n"
 _MOST_BYTES = SHORT_BYTES + (1 << 14)  # of a body and its headers
 _JSON = b"application/json"
 
-Answer = Callable[[list[tuple[bytes, bytes]], bytes], bytes | None]
+Answer = Callable[[list[tuple[bytes, bytes]], bytes], tuple[int, bytes] | None]
+"""From headers and body to the status and the body of the response."""
 
 
 def direct_answer(service: Service, options: HTTPOptions) -> Answer | None:
-    """Function of headers and body that answers a request or leaves it to the application.
+    """Function that answers or refuses a request, or leaves it to the application.
 
     None where every request needs more than an answer, or another thread.
     """
@@ -37,7 +39,7 @@ def direct_answer(service: Service, options: HTTPOptions) -> Answer | None:
         return None
     tokens = options.tokens(service.reload_token)
 
-    def answer(headers: list[tuple[bytes, bytes]], body: bytes) -> bytes | None:
+    def answer(headers: list[tuple[bytes, bytes]], body: bytes) -> tuple[int, bytes] | None:
         began, given = time.perf_counter(), dict(headers)
         if given.get(b"content-type") != _JSON or b"expect" in given:
             return None
@@ -46,7 +48,7 @@ def direct_answer(service: Service, options: HTTPOptions) -> Answer | None:
         found = service.answer_at_once(body)
         if found is not None:
             seconds = time.perf_counter() - began
-            service.metrics.count_request(_PATH, 200, seconds, is_prediction=True)
+            service.metrics.count_request(_PATH, found[0], seconds, is_prediction=True)
         return found
 
     return answer
@@ -94,8 +96,8 @@ class DirectProtocol(PatientProtocol):
     """A protocol with a short cut for whole requests."""
 
     answer: Answer
-    head: tuple[Any, bytes] = (None, b"")
-    """The date of uvicorn's that it was made with, and the head of a response."""
+    heads: tuple[Any, dict[int, bytes]] = (None, {})
+    """The date of uvicorn's that they were made with, and heads of responses by status."""
 
     def __init__(self, *args: Any, **params: Any) -> None:
         super().__init__(*args, **params)
@@ -112,7 +114,7 @@ class DirectProtocol(PatientProtocol):
             found = type(self).answer(self._whole.headers, self._whole.body)
             if found is not None:
                 self._stop_waiting()
-                self._respond(found)
+                self._respond(*found)
                 return
         super().data_received(data)
 
@@ -127,21 +129,25 @@ class DirectProtocol(PatientProtocol):
     def _is_idle(self) -> bool:
         return self.is_answered and not self.within and not self.flow.write_paused
 
-    def _respond(self, body: bytes) -> None:
-        self.transport.write(b"%b%d\r\n\r\n%b" % (self._head(), len(body), body))
+    def _respond(self, status: int, body: bytes) -> None:
+        self.transport.write(b"%b%d\r\n\r\n%b" % (self._head(status), len(body), body))
         self.server_state.total_requests += 1
         self._used = self.loop.time()
         if self.timeout_keep_alive_task is None:
             self._set_timer(self.timeout_keep_alive)
 
-    def _head(self) -> bytes:
+    def _head(self, status: int) -> bytes:
         """The response up to the length of its body; only the date changes, each second."""
-        known, default = type(self).head, self.server_state.default_headers
-        if known[0] is not default:
+        (made_with, heads), default = self.heads, self.server_state.default_headers
+        if made_with is not default:
+            heads = {}
+            type(self).heads = default, heads
+        if status not in heads:
             headers = [*default, *HEADERS, (b"content-type", _JSON)]
             lines = b"".join(b"%b: %b\r\n" % pair for pair in headers)
-            known = type(self).head = default, b"HTTP/1.1 200 OK\r\n" + lines + b"content-length: "
-        return known[1]
+            phrase = HTTPStatus(status).phrase.encode()
+            heads[status] = b"HTTP/1.1 %d %b\r\n%bcontent-length: " % (status, phrase, lines)
+        return heads[status]
 
     def _set_timer(self, seconds: float) -> None:
         self.timeout_keep_alive_task = self.loop.call_later(

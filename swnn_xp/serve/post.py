@@ -12,7 +12,6 @@ from typing import Any
 from swnn_xp.serve.body import read_body
 from swnn_xp.serve.limits import Limits
 from swnn_xp.serve.refusal import HTTPRefusal
-from swnn_xp.serve.wire import Failure, encode
 
 
 class Post:
@@ -39,8 +38,7 @@ class Post:
             body = await read_body(scope, receive, self._limits, self._media_type)
             status, answer = 200, await self._answer(body)
         except HTTPRefusal as refusal:
-            status, answer = refusal.status, encode(Failure(refusal.why))
-            headers = refusal.headers
+            status, answer, headers = refusal.status, refusal.body, refusal.headers
         await send(
             {
                 "type": "http.response.start",

@@ -6,7 +6,6 @@ import logging
 import time
 from dataclasses import replace
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 import msgspec
@@ -60,12 +59,14 @@ class ServedModel:
             self.clf.n_features_in_, _ids_by_name(self.clf.feature_names_), self.clf.vectorizer_
         )
         self.modified = path.joinpath("manifest.json").stat().st_mtime
-        self._sessions: SimpleQueue[Session] = SimpleQueue()
-        for _ in range(threads + 1):  # the event loop answers too
+        # Never empty when asked: there is one for each thread, and one for the event loop. The last
+        # one used comes first: its buffers may still be in the processor's caches.
+        self._sessions: list[Session] = []
+        for _ in range(threads + 1):
             session = self.clf.session()
             # Compiles or loads the kernel, makes buffers.
             session.topk_probabilities_one([], [], limits.k)
-            self._sessions.put(session)
+            self._sessions.append(session)
 
     def answer(self, request: PredictRequest, deadline: float) -> bytes:
         """Answer a request: the body of the response."""
@@ -81,13 +82,13 @@ class ServedModel:
 
         The request is refused if a row has not been started by the deadline (`time.monotonic`).
         """
-        session = self._sessions.get()
+        session = self._sessions.pop()
         try:
             return [
                 self._row(session, request, number, deadline) for number in range(len(request.rows))
             ]
         finally:
-            self._sessions.put(session)
+            self._sessions.append(session)
 
     def parse(self, body: bytes) -> PredictRequest:
         """Parse the body of a request, or refuse it."""
@@ -127,8 +128,11 @@ class ServedModel:
         self, session: Session, request: PredictRequest, query: ParsedRow
     ) -> RowPrediction:
         best = session.topk_probabilities_one(query.indices, query.values, request.k)
-        found = int(np.count_nonzero(best.labels >= 0))
-        prediction = RowPrediction(*(part[:found].tolist() for part in best))
+        labels, scores, likely = (part.tolist() for part in best)
+        if labels[-1] < 0:  # empty slots come last
+            found = labels.index(-1)
+            labels, scores, likely = labels[:found], scores[:found], likely[:found]
+        prediction = RowPrediction(labels, scores, likely)
         if self.label_names is not None:
             prediction.names = [self.label_names[label] for label in prediction.labels]
         if query.unknown is not None:

@@ -19,6 +19,7 @@ from swnn_xp.serve.limits import Limits
 from swnn_xp.serve.metrics import Metrics
 from swnn_xp.serve.middleware import token_of
 from swnn_xp.serve.pool import Pool
+from swnn_xp.serve.refusal import HTTPRefusal
 from swnn_xp.serve.served_model import ServedModel
 from swnn_xp.serve.suggest import parse_form
 from swnn_xp.serve.wire import About, Project
@@ -89,20 +90,23 @@ class Service:
         short = is_short and not request.explain
         return await self.pool.run(partial(model.answer, request, deadline), short=short)
 
-    def answer_at_once(self, body: bytes) -> bytes | None:
-        """Answer a request of one row; None for anything else, and for what would be refused."""
+    def answer_at_once(self, body: bytes) -> tuple[int, bytes] | None:
+        """Answer or refuse a request of one row: status and body; None for anything else."""
         if len(body) > min(SHORT_BYTES, self.limits.bytes) or self.pool.is_full:
             return None
         model, deadline = self.current, time.monotonic() + self.limits.seconds
+        request = None
         try:
             request = model.parse(body)
             if len(request.rows) != 1 or request.explain:
                 return None
-            found = model.answer(request, deadline)
-        except Exception:  # it comes again on the ordinary way, which knows what to say
+            status, found = 200, model.answer(request, deadline)
+        except HTTPRefusal as refusal:
+            status, found = refusal.status, refusal.body
+        except Exception:  # a defect: it comes again on the ordinary way, which logs it
             return None
-        self.metrics.rows += 1
-        return found
+        self.metrics.rows += request is not None
+        return status, found
 
     async def suggest(self, body: bytes) -> bytes:
         """Answer a form in the protocol of Annif with the model in use now."""

@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from starlette.testclient import TestClient
 
 from swnn_xp import SWNNClassifier
-from swnn_xp.serve import Limits, Service, create_app
+from swnn_xp.serve import HTTPOptions, Limits, Service, create_app
+from swnn_xp.serve.direct import direct_answer
 
 from .conftest import PATIENCE
 
@@ -57,3 +58,15 @@ def test_a_damaged_list_means_500_and_a_line(damaged, caplog, threads, explain):
             assert ask(sound).json() == before.json()
         assert client.get("/healthz").json() == {"status": "ok", "model": 1}
         assert "swnn_waiting_or_running 0" in client.get("/metrics").text
+
+
+def test_the_short_cut_reports_it_once(damaged, caplog):
+    path, bad, sound = damaged
+    service = Service(path, limits=Limits(seconds=PATIENCE))
+    answer = direct_answer(service, HTTPOptions())
+    kind = [(b"content-type", b"application/json")]
+    assert answer(kind, b'{"rows": [{"indices": [%d]}]}' % sound)[0] == 200
+    caplog.clear()
+    found = answer(kind, b'{"rows": [{"indices": [%d]}]}' % bad)
+    assert found == (500, b'{"error":"row 0: the model is damaged"}')
+    assert len(caplog.records) == 1

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 import uvicorn
+from starlette.testclient import TestClient
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from swnn_xp.serve import HTTPOptions, Limits, Service
+from swnn_xp.serve import HTTPOptions, Limits, Service, create_app
 from swnn_xp.serve.direct import direct_answer
 from swnn_xp.serve.security import HEADERS
 
@@ -146,14 +147,14 @@ def test_bytes_that_are_no_request_get_400(run, connect, named, bad):
 def test_what_is_answered_at_once(named):
     service = Service(named[0], limits=Limits(bytes=300))
     answer = direct_answer(service, HTTPOptions())
-    right = answer(JSON, body_of(ROW))
+    status, right = answer(JSON, body_of(ROW))
+    assert status == 200
     assert json.loads(right)["rows"][0]["labels"]
     assert answer([(b"content-type", b"text/plain")], body_of(ROW)) is None
     assert answer([*JSON, (b"expect", b"100-continue")], body_of(ROW)) is None
     for other in (
         {"rows": ROW["rows"] * 2},
         ROW | {"explain": True},
-        ROW | {"k": 10**6},
         {"rows": [{"features": ["x" * 300]}]},
     ):
         assert answer(JSON, body_of(other)) is None
@@ -161,6 +162,41 @@ def test_what_is_answered_at_once(named):
     assert answer(JSON, body_of(ROW)) is None
     service.pool.under_way = 0
     assert service.metrics.rows == 1
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "rows"),
+    [
+        (b"{", 400, 0),
+        (ROW | {"k": 10**6}, 422, 0),
+        ({"rows": []}, 422, 0),
+        ({"rows": [{"indices": [10**6]}]}, 422, 1),
+        ({"rows": [{"indices": [1, 1], "values": [1e308, 1e308]}]}, 422, 1),
+        ({"rows": [{"indices": [1], "text": "red"}]}, 422, 1),
+    ],
+)
+def test_both_ways_refuse_alike(named, request_, status, rows):
+    service, ordinary = Service(named[0]), Service(named[0])
+    body = request_ if isinstance(request_, bytes) else body_of(request_)
+    found = direct_answer(service, HTTPOptions())(JSON, body)
+    kind = {"Content-Type": "application/json"}
+    response = TestClient(create_app(ordinary)).post("/v1/predict", content=body, headers=kind)
+    assert found == (response.status_code, response.content) == (status, response.content)
+    for each in (service.metrics, ordinary.metrics):
+        assert (each.rows, each.requests) == (rows, {("/v1/predict", status): 1})
+
+
+def test_a_refusal_has_the_same_headers_on_both_ways(run, connect, named):
+    connection = connect(run(named[0]).url)
+    bad = raw({"rows": [{"indices": [10**6]}]}, KIND)
+    connection.send(bad)
+    status, direct, why = connection.answer()
+    connection.send(bad[:60])
+    connection.send(bad[60:])
+    again, ordinary, ordinary_why = connection.answer()
+    assert status == again == 422
+    assert why == ordinary_why
+    assert direct | {"date": ""} == ordinary | {"date": ""}
 
 
 def test_what_never_is(named):
