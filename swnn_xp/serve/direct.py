@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from http import HTTPStatus
 from typing import Any
 
 import httptools
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from swnn_xp.serve.middleware import allows
 from swnn_xp.serve.options import HTTPOptions
@@ -145,8 +145,7 @@ class DirectProtocol(PatientProtocol):
         if status not in heads:
             headers = [*default, *HEADERS, (b"content-type", _JSON)]
             lines = b"".join(b"%b: %b\r\n" % pair for pair in headers)
-            phrase = HTTPStatus(status).phrase.encode()
-            heads[status] = b"HTTP/1.1 %d %b\r\n%bcontent-length: " % (status, phrase, lines)
+            heads[status] = STATUS_LINE[status] + lines + b"content-length: "
         return heads[status]
 
     def _set_timer(self, seconds: float) -> None:
