@@ -39,7 +39,7 @@ faults: $(VENV)/.has-test ## kill saving, appending, compacting, predicting and 
 SOAK_VENV = $(if $(wildcard $(BACKENDS_VENV)/.done),$(BACKENDS_VENV),$(VENV))
 
 soak: $(VENV)/.has-test ## every way to an answer against every other, from where the last run stopped; MINUTES= (10), SEED= ROUND= repeats one
-	@OMP_NUM_THREADS=1 PYTHONPATH=tests:scripts $(SOAK_VENV)/bin/python -m soak.soak \
+	@OMP_NUM_THREADS=1 SWNN_BACKGROUND_COMPILE=0 PYTHONPATH=tests:scripts $(SOAK_VENV)/bin/python -m soak.soak \
 	  $(if $(ROUND),$(or $(SEED),1) $(ROUND),$(or $(MINUTES),10))
 
 promises: ## the table of docs/promises.md out of docs/data/promises
