@@ -48,7 +48,7 @@ promises: ## the table of docs/promises.md out of docs/data/promises
 beyond-int32: $(VENV)/.has-core ## index, save, open and ask 2,167,406,592 non-zeros (16 GB of memory, 14 of disk); FOLDER=/tmp
 	@$(BIN)/python scripts/beyond_int32.py $(or $(FOLDER),/tmp)
 
-FUZZ_TARGETS := readers compressed json_lines documents names raw_manifest sealed_manifest array_files ranker_files command_line http_body
+FUZZ_TARGETS := readers compressed json_lines documents names raw_manifest sealed_manifest array_files ranker_files command_line http_body http_rows
 
 fuzz: ## hypothesis and atheris on every target of tests/fuzz; TARGETS=..., SECONDS=... for each (60); the total grows
 	@$(MAKE) --no-print-directory VENV=.venv-fuzz .venv-fuzz/.has-fuzz
@@ -89,7 +89,7 @@ EXTRAS_PAGES := docs/cluster.md docs/serving.md docs/tutorials/corrections.md do
 test-extras: $(EXTRAS_VENV)/.done ## the cluster (Dask) and the HTTP service: tests, tutorials, the page in Chromium
 	@OMP_NUM_THREADS=1 timeout 900 $(EXTRAS_VENV)/bin/python -m pytest -q $(HANG_GUARD) \
 	  tests/distributed tests/serve tests/supply/test_dependencies.py tests/text/test_corpus.py swnn_xp/distributed swnn_xp/serve $(EXTRAS_PAGES) \
-	  'tests/fuzz/test_targets.py::test_target[http_body]' \
+	  'tests/fuzz/test_targets.py::test_target[http_body]' 'tests/fuzz/test_targets.py::test_target[http_rows]' \
 	  $(foreach page,$(EXTRAS_PAGES),'tests/docs/test_code_blocks.py::test_shell_blocks[$(page)]')
 
 # Annif pins old versions of much that we use, so it has an environment of its own.
