@@ -192,11 +192,11 @@ def usable() -> dict[str, Way]:
     }
     if find_spec("dask"):
         ways["shards"] = Way(in_shards)
-    # CuPy on a CPU takes a millisecond for a query, NumPy a quarter, the others far less.
-    backends = {"numpy": 500, "array-api": 1000, "torch": N_QUERIES, "cupy": 200}
+    # CuPy on a CPU takes milliseconds for a query, NumPy a quarter of one, torch less.
+    backends = {"numpy": 500, "array-api": 500, "torch": N_QUERIES // 2, "cupy": 200}
     for name, most in backends.items():
         if BACKENDS[name].missing() is None:
             ways[name] = Way(on_backend(name), most)
     if "cupy" in ways:
-        ways["cupy by products"] = Way(on_backend("cupy", products=True), 400, every=2)
+        ways["cupy by products"] = Way(on_backend("cupy", products=True), 300, every=3)
     return ways
