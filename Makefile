@@ -23,8 +23,9 @@ $(VENV)/.has-%: pyproject.toml
 demo: $(VENV)/.has-core ## the main job on the data set shipped with the package, within a minute
 	@$(BIN)/swnn demo
 
-test: $(VENV)/.has-test ## the whole test suite, on all cores
-	@$(BIN)/python -m pytest -n auto --dist worksteal
+test: $(VENV)/.has-test ## the whole test suite, on all cores; WRITE=1 to record how many tests there are
+	@env -u WRITE $(BIN)/python -m pytest -n auto --dist worksteal $(if $(WRITE),--junitxml=build/test.xml)
+	@$(if $(WRITE),$(BIN)/python scripts/figure_promises.py tests)
 
 faults: $(VENV)/.has-test ## kill saving, appending, compacting, predicting and training; lose power; use damaged and forged models; SEED=, KILLS=, DISKS=, MODELS=, WRITE=1
 	@mkdir -p build
@@ -45,8 +46,8 @@ soak: $(VENV)/.has-test ## every way to an answer against every other, from wher
 promises: ## the table of docs/promises.md out of docs/data/promises
 	@$(PYTHON) scripts/promises.py
 
-beyond-int32: $(VENV)/.has-core ## index, save, open and ask 2,167,406,592 non-zeros (16 GB of memory, 14 of disk); FOLDER=/tmp
-	@$(BIN)/python scripts/beyond_int32.py $(or $(FOLDER),/tmp)
+beyond-int32: $(VENV)/.has-core ## index, save, open and ask 2,167,406,592 non-zeros (16 GB of memory, 14 of disk); FOLDER=/tmp, WRITE=1 to record it
+	@WRITE=$(WRITE) $(BIN)/python scripts/beyond_int32.py $(or $(FOLDER),/tmp)
 
 FUZZ_TARGETS := readers compressed json_lines documents names raw_manifest sealed_manifest array_files ranker_files command_line http_body http_rows
 
@@ -180,6 +181,7 @@ bench-training: $(VENV)/.has-core ## memory and time of training a ranker at Ama
 
 bench-latency: $(VENV)/.has-core ## one query on one thread against the paper's loop in C; SETS=... for some data sets
 	@OMP_NUM_THREADS=1 SWNN_BACKGROUND_COMPILE=0 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)
+	@$(if $(WRITE),$(BIN)/python scripts/figure_promises.py latency)
 
 bench-weights: $(VENV)/.has-core ## feature weights learned from fewer rows; SETS=... for some data sets
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/quality/weights_of_parts.py $(SETS)
@@ -219,6 +221,7 @@ bench-quality: ## precision and cost beside trained models, resumable; SETS=, ON
 	@.venv-peers/bin/python asv_benchmarks/peers/install.py $(or $(ONLY),ranking)
 	@.venv-peers/bin/python asv_benchmarks/quality/run_all.py $(SETS) $(if $(ONLY),--only $(ONLY)) \
 	  $(if $(SECONDS),--cpu-seconds $(SECONDS)) $(if $(AGAIN),--again) $(if $(WRITE),--write)
+	@$(if $(WRITE),.venv-peers/bin/python scripts/figure_promises.py quality)
 
 bench-sets: $(VENV)/.has-core ## sizes of the data sets in ../shared/data
 	@$(BIN)/python asv_benchmarks/figures/sets.py
