@@ -27,6 +27,9 @@ test: $(VENV)/.has-test ## the whole test suite, on all cores; WRITE=1 to record
 	@env -u WRITE $(BIN)/python -m pytest -n auto --dist worksteal $(if $(WRITE),--junitxml=build/test.xml)
 	@$(if $(WRITE),$(BIN)/python scripts/figure_promises.py tests)
 
+# A process that compiles in the background would outlive what is killed here.
+faults fuzz soak: export SWNN_BACKGROUND_COMPILE = 0
+
 faults: $(VENV)/.has-test ## kill saving, appending, compacting, predicting and training; lose power; use damaged and forged models; SEED=, KILLS=, DISKS=, MODELS=, WRITE=1
 	@mkdir -p build
 	@WRITE=$(WRITE) $(BIN)/python tests/faults/kills.py $(or $(SEED),1) $(or $(KILLS),600)
@@ -40,7 +43,7 @@ faults: $(VENV)/.has-test ## kill saving, appending, compacting, predicting and 
 SOAK_VENV = $(if $(wildcard $(BACKENDS_VENV)/.done),$(BACKENDS_VENV),$(VENV))
 
 soak: $(VENV)/.has-test ## every way to an answer against every other, from where the last run stopped; MINUTES= (10), SEED= ROUND= repeats one
-	@OMP_NUM_THREADS=1 SWNN_BACKGROUND_COMPILE=0 PYTHONPATH=tests:scripts $(SOAK_VENV)/bin/python -m soak.soak \
+	@OMP_NUM_THREADS=1 PYTHONPATH=tests:scripts $(SOAK_VENV)/bin/python -m soak.soak \
 	  $(if $(ROUND),$(or $(SEED),1) $(ROUND),$(or $(MINUTES),10))
 
 promises: ## the table of docs/promises.md out of docs/data/promises
