@@ -177,7 +177,7 @@ class State(NamedTuple):
 
 
 SAMPLE = 100
-"""Random combinations of a moment that has too many."""
+"""Random combinations of a moment that has too many; a tenth where all that is visible is tried."""
 
 Visible = Callable[[Disk, list[Step], list[Step]], list[bool]]
 """Of a disk, permanent steps and pending ones: whether a reader may notice each of the latter."""
@@ -213,7 +213,7 @@ def disk_states(
         few = _combinations([step for step, is_seen in zip(steps, noticed, strict=True) if is_seen])
         if complete is not None:
             complete.append(few <= most)
-        choices = _choices(steps, most, rng)
+        choices = _choices(steps, most, rng, SAMPLE if few > most else SAMPLE // 10)
         if few <= most < _combinations(steps):
             choices = itertools.chain(_visible_choices(steps, noticed), choices)
         for choice in choices:
@@ -258,7 +258,9 @@ def _combinations(steps: list[Step]) -> int:
     return math.prod(len(_ways(step)) for step in steps)
 
 
-def _choices(steps: list[Step], most: int, rng: random.Random) -> Iterator[tuple[str, ...]]:
+def _choices(
+    steps: list[Step], most: int, rng: random.Random, sample: int
+) -> Iterator[tuple[str, ...]]:
     ways = [_ways(step) for step in steps]
     if _combinations(steps) <= most:
         yield from itertools.product(*ways)
@@ -267,7 +269,7 @@ def _choices(steps: list[Step], most: int, rng: random.Random) -> Iterator[tuple
         yield (base,) * len(ways)
         for i in range(len(ways)):
             yield (*(base,) * i, other, *(base,) * (len(ways) - i - 1))
-    for _ in range(min(most, SAMPLE)):
+    for _ in range(min(most, sample)):
         yield tuple(rng.choice(way) for way in ways)
 
 
