@@ -232,8 +232,8 @@ def main():
 
 def said(tried):
     return (
-        f"{tried.disks:,} different disks, none broken; every combination at {tried.complete} of "
-        f"{tried.moments} moments"
+        f"{tried.disks:,} different disks, none broken; at {tried.complete} of {tried.moments} "
+        "moments every disk that a reader can tell apart"
     )
 
 

@@ -18,7 +18,7 @@ def test_short_run():
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     assert "power lost" in run.stdout
-    assert "every combination at 22 of 22 moments" in run.stdout.splitlines()[0]  # the store
+    assert "at 22 of 22 moments every disk" in run.stdout.splitlines()[0]  # the store
 
 
 def replaced(root, *, sync):
