@@ -24,10 +24,14 @@ demo: $(VENV)/.has-core ## the main job on the data set shipped with the package
 	@$(BIN)/swnn demo
 
 # The kernels are compiled first, by two processes: each of pytest's would compile them all.
-test: $(VENV)/.has-test ## the whole test suite, on all cores
+test: $(VENV)/.has-test ## the whole test suite, on all cores; WRITE=1 to record how many tests there are
 	@$(BIN)/python -c 'from swnn_kernels.warming import warm_searches as warm; warm()' & \
 	  $(BIN)/python -c 'from swnn_kernels.learn import warming; warming.train(); warming.rank()'; wait
-	@$(BIN)/python -m pytest -n auto --dist worksteal
+	@env -u WRITE $(BIN)/python -m pytest -n auto --dist worksteal $(if $(WRITE),--junitxml=build/test.xml)
+	@$(if $(WRITE),$(BIN)/python scripts/figure_promises.py tests)
+
+# A process that compiles in the background would outlive what is killed here.
+faults fuzz soak: export SWNN_BACKGROUND_COMPILE = 0
 
 faults: $(VENV)/.has-test ## kill saving, appending, compacting, predicting and training; lose power; use damaged and forged models; SEED=, KILLS=, DISKS=, MODELS=, WRITE=1
 	@mkdir -p build
@@ -48,10 +52,10 @@ soak: $(VENV)/.has-test ## every way to an answer against every other, from wher
 promises: ## the table of docs/promises.md out of docs/data/promises
 	@$(PYTHON) scripts/promises.py
 
-beyond-int32: $(VENV)/.has-core ## index, save, open and ask 2,167,406,592 non-zeros (16 GB of memory, 14 of disk); FOLDER=/tmp
-	@$(BIN)/python scripts/beyond_int32.py $(or $(FOLDER),/tmp)
+beyond-int32: $(VENV)/.has-core ## index, save, open and ask 2,167,406,592 non-zeros (16 GB of memory, 14 of disk); FOLDER=/tmp, WRITE=1 to record it
+	@WRITE=$(WRITE) $(BIN)/python scripts/beyond_int32.py $(or $(FOLDER),/tmp)
 
-FUZZ_TARGETS := readers compressed json_lines documents names raw_manifest sealed_manifest array_files ranker_files command_line http_body
+FUZZ_TARGETS := readers compressed json_lines documents names raw_manifest sealed_manifest array_files ranker_files command_line http_body http_rows
 
 fuzz: ## hypothesis and atheris on every target of tests/fuzz; TARGETS=..., SECONDS=... for each (60); the total grows
 	@$(MAKE) --no-print-directory VENV=.venv-fuzz .venv-fuzz/.has-fuzz
@@ -92,7 +96,7 @@ EXTRAS_PAGES := docs/cluster.md docs/serving.md docs/tutorials/corrections.md do
 test-extras: $(EXTRAS_VENV)/.done ## the cluster (Dask) and the HTTP service: tests, tutorials, the page in Chromium
 	@OMP_NUM_THREADS=1 timeout 900 $(EXTRAS_VENV)/bin/python -m pytest -q $(HANG_GUARD) \
 	  tests/distributed tests/serve tests/supply/test_dependencies.py tests/text/test_corpus.py swnn_xp/distributed swnn_xp/serve $(EXTRAS_PAGES) \
-	  'tests/fuzz/test_targets.py::test_target[http_body]' \
+	  'tests/fuzz/test_targets.py::test_target[http_body]' 'tests/fuzz/test_targets.py::test_target[http_rows]' \
 	  $(foreach page,$(EXTRAS_PAGES),'tests/docs/test_code_blocks.py::test_shell_blocks[$(page)]')
 
 # Annif pins old versions of much that we use, so it has an environment of its own.
@@ -183,6 +187,7 @@ bench-training: $(VENV)/.has-core ## memory and time of training a ranker at Ama
 
 bench-latency: $(VENV)/.has-core ## one query on one thread against the paper's loop in C; SETS=... for some data sets
 	@OMP_NUM_THREADS=1 SWNN_BACKGROUND_COMPILE=0 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)
+	@$(if $(WRITE),$(BIN)/python scripts/figure_promises.py latency)
 
 bench-weights: $(VENV)/.has-core ## feature weights learned from fewer rows; SETS=... for some data sets, WRITE=1
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/quality/weights_of_parts.py $(SETS)
@@ -225,6 +230,7 @@ bench-quality: ## precision and cost beside trained models, resumable; SETS=, ON
 	@.venv-peers/bin/python asv_benchmarks/peers/install.py $(or $(ONLY),ranking)
 	@.venv-peers/bin/python asv_benchmarks/quality/run_all.py $(SETS) $(if $(ONLY),--only $(ONLY)) \
 	  $(if $(SECONDS),--cpu-seconds $(SECONDS)) $(if $(AGAIN),--again) $(if $(WRITE),--write)
+	@$(if $(WRITE),.venv-peers/bin/python scripts/figure_promises.py quality)
 
 bench-sets: $(VENV)/.has-core ## sizes of the data sets in ../shared/data
 	@$(BIN)/python asv_benchmarks/figures/sets.py

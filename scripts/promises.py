@@ -30,6 +30,10 @@ class Promise(NamedTuple):
 
 # In the order of the page, which shows those that have a record.
 PROMISES = {
+    "tests": Promise(
+        "Unit tests, the contract of every backend, doctests and the examples of every page pass",
+        "make test",
+    ),
     "soak": Promise(
         "Backends, kernels, sessions, blocks, threads, shards and saved models give the same bits; "
         "to 1e-12 for fractional exponents",
@@ -68,6 +72,19 @@ PROMISES = {
         "The service under full load, reloads and abuse: right answers, no status 500, no growth "
         "of memory, open files or threads",
         "make soak-serve",
+    ),
+    "beyond-int32": Promise(
+        "More than 2³¹ non-zeros are indexed, saved, opened and searched, and entries beyond the "
+        "2³¹st are found",
+        "make beyond-int32",
+    ),
+    "latency": Promise(
+        "One query on one thread is answered faster than by the paper's loop in C",
+        "make bench-latency",
+    ),
+    "quality": Promise(
+        "A ranker is more precise than linear models trained on the same rows",
+        "make bench-quality",
     ),
 }
 

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from swnn_xp.model.model import Model
 from swnn_xp.model.targets import stored_targets, targets_from
 from swnn_xp.rows.untrusted import untrusted_labels, untrusted_rows
 from swnn_xp.store import StoredModel, StoreError, open_arrays, save_arrays
+from swnn_xp.store.manifest import load as load_manifest
 from swnn_xp.text.stored import IDF, stored_arrays, stored_settings, vectorizer_from
 from swnn_xp.text.vectorizer import TextVectorizer
 
@@ -264,7 +266,7 @@ def _checked_space(stored: StoredModel) -> str | None:
 
 def saved_estimator(path: str | os.PathLike[str]) -> str:
     """Name of the estimator that a folder holds, as its manifest says."""
-    return str(open_arrays(path).meta.get("kind"))
+    return str(load_manifest(Path(path)).meta.get("kind"))
 
 
 def _check_names(n_names: dict[str, int], counts: dict[str, int]) -> None:

@@ -30,6 +30,7 @@ class PatientProtocol(HttpToolsProtocol):  # type: ignore[misc]
         self._in_headers = self.within = False
         self._arrival: TimerHandle | None = None
         self._reading: TimerHandle | None = None
+        self._answering: Any = None  # the request whose turn it is: uvicorn knows only the last
 
     def connection_made(self, transport: Transport) -> None:
         """Wait for the first request, but not for ever."""
@@ -45,8 +46,11 @@ class PatientProtocol(HttpToolsProtocol):  # type: ignore[misc]
         self.flow.resume_reading = resume_reading
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the timers."""
+        """Forget the timers; tell the request that is being answered that nobody listens."""
         self._stop_waiting()
+        if self._answering is not None:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
         self.resume_writing()
         super().connection_lost(exc)
 
@@ -84,6 +88,13 @@ class PatientProtocol(HttpToolsProtocol):  # type: ignore[misc]
         if len(self.pipeline) >= _MOST_WAITING:
             raise ValueError("too many requests at once")  # becomes a 400, and the connection ends
         super().on_headers_complete()
+        if not self.pipeline:
+            self._answering = self.cycle
+
+    def on_response_complete(self) -> None:
+        """Note whose turn is next."""
+        self._answering = self.pipeline[-1][0] if self.pipeline else None
+        super().on_response_complete()
 
     def on_message_complete(self) -> None:
         """Note that it is there as a whole."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 MARKER = ".reported"  # files of this name are not on the disk: what is written there was reported
 FOLDER = None
@@ -37,6 +37,12 @@ class Step(NamedTuple):
     write: tuple[int, int, bytes] | None = None
     size: tuple[int, int] | None = None
     """Inode and new size of a truncation."""
+
+    @property
+    def changes(self) -> tuple[int, ...]:
+        """The file whose content changes, if any does."""
+        changed = self.write or self.size
+        return () if changed is None else (changed[0],)
 
 
 def read_log(path: Path) -> list[Call]:
@@ -120,15 +126,13 @@ class Disk:
 
     def after(self, steps: list[tuple[Step, str]]) -> dict[str, bytes | None]:
         """Files by path (None: a folder) once these steps, in these variants, have been done."""
-        entries, files = dict(self.entries), {}
-        for step, variant in steps:
+        entries = dict(self.entries)
+        for step, _ in steps:
             for key, value in step.entries.items():
                 entries.pop(key, None)
                 if value is not None:
                     entries[key] = value
-            if step.write or step.size:
-                inode = (step.write or step.size)[0]
-                files[inode] = _changed(files.get(inode, self.files[inode]), step, variant)
+        files = {inode: self.content(steps, inode) for step, _ in steps for inode in step.changes}
         children: dict[int, list[tuple[str, int]]] = {}
         for (folder, name), inode in entries.items():
             children.setdefault(folder, []).append((name, inode))
@@ -142,6 +146,14 @@ class Disk:
                     pending.append((f"{path}{name}/", inode))
                 else:
                     found[path + name] = files.get(inode, self.files[inode])
+        return found
+
+    def content(self, steps: list[tuple[Step, str]], inode: int) -> bytes:
+        """A file once these steps, in these variants, have been done."""
+        found = self.files[inode]
+        for step, variant in steps:
+            if inode in step.changes:
+                found = _changed(found, step, variant)
         return found
 
 
@@ -165,16 +177,26 @@ class State(NamedTuple):
 
 
 SAMPLE = 100
-"""Random combinations of a moment that has too many."""
+"""Random combinations of a moment that has too many; a tenth where all that is visible is tried."""
+
+Visible = Callable[[Disk, list[Step], list[Step]], list[bool]]
+"""Of a disk, permanent steps and pending ones: whether a reader may notice each of the latter."""
 
 
 def disk_states(
-    disk: Disk, calls: list[Call], most: int, seed: int = 0, complete: list[bool] | None = None
+    disk: Disk,
+    calls: list[Call],
+    most: int,
+    seed: int = 0,
+    complete: list[bool] | None = None,
+    visible: Visible | None = None,
 ) -> Iterator[State]:
     """States the disk can be left in, each once: all combinations of a moment, if at most `most`.
 
     Where a moment has more combinations, it is: nothing lost, all lost, each step lost alone, each
-    step kept alone, and random ones. `complete` gets whether each moment had all of them.
+    step kept alone, and random ones; and all combinations of the steps that are visible, if these
+    are at most `most`, with the others lost and kept. `complete` gets whether each moment had all
+    combinations, or all that are visible.
     """
     rng, seen = random.Random(seed), set()
     permanent: list[tuple[int, Step]] = []
@@ -185,13 +207,20 @@ def disk_states(
         if isinstance(event, int):  # until it returns, what it syncs may be lost: see below
             synced = [each for each in pending if event in each[1].inodes]
         steps = [step for _, step in pending]
+        noticed = [True] * len(steps)
+        if visible is not None and _combinations(steps) > most:
+            noticed = visible(disk, [step for _, step in sorted(permanent, key=_number)], steps)
+        few = _combinations([step for step, is_seen in zip(steps, noticed, strict=True) if is_seen])
         if complete is not None:
-            complete.append(_combinations(steps) <= most)
-        for choice in _choices(steps, most, rng):
+            complete.append(few <= most)
+        choices = _choices(steps, most, rng, SAMPLE if few > most else SAMPLE // 10)
+        if few <= most < _combinations(steps):
+            choices = itertools.chain(_visible_choices(steps, noticed), choices)
+        for choice in choices:
             kept = [
                 (*each, how) for each, how in zip(pending, choice, strict=True) if how != "lost"
             ]
-            done = sorted([*((*each, "whole") for each in permanent), *kept], key=lambda e: e[0])
+            done = sorted([*((*each, "whole") for each in permanent), *kept], key=_number)
             files = disk.after([(step, how) for _, step, how in done])
             key = hash((tuple(sorted(files.items(), key=lambda e: e[0])), tuple(reported)))
             if key not in seen:
@@ -206,6 +235,21 @@ def disk_states(
             reported.append(event)
 
 
+def _number(numbered: tuple[Any, ...]) -> int:
+    return numbered[0]
+
+
+def _visible_choices(steps: list[Step], noticed: list[bool]) -> Iterator[tuple[str, ...]]:
+    """All combinations of the steps that are noticed, with all others lost, then kept."""
+    for others in ("lost", "whole"):
+        yield from itertools.product(
+            *(
+                _ways(step) if is_seen else (others,)
+                for step, is_seen in zip(steps, noticed, strict=True)
+            )
+        )
+
+
 def _ways(step: Step) -> tuple[str, ...]:
     return VARIANTS if step.write else VARIANTS[:2]
 
@@ -214,7 +258,9 @@ def _combinations(steps: list[Step]) -> int:
     return math.prod(len(_ways(step)) for step in steps)
 
 
-def _choices(steps: list[Step], most: int, rng: random.Random) -> Iterator[tuple[str, ...]]:
+def _choices(
+    steps: list[Step], most: int, rng: random.Random, sample: int
+) -> Iterator[tuple[str, ...]]:
     ways = [_ways(step) for step in steps]
     if _combinations(steps) <= most:
         yield from itertools.product(*ways)
@@ -223,7 +269,7 @@ def _choices(steps: list[Step], most: int, rng: random.Random) -> Iterator[tuple
         yield (base,) * len(ways)
         for i in range(len(ways)):
             yield (*(base,) * i, other, *(base,) * (len(ways) - i - 1))
-    for _ in range(min(most, SAMPLE)):
+    for _ in range(min(most, sample)):
         yield tuple(rng.choice(way) for way in ways)
 
 

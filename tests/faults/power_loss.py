@@ -2,7 +2,8 @@
 
 python power_loss.py MOST [SEED]. A child process does the work with `record_writes.c` preloaded.
 From its calls `disk_states.py` derives what the disk may hold: every combination of a moment that
-has at most MOST of them, else some. Every such disk is written out, opened and used.
+has at most MOST of them, else every one that a reader can tell apart (`visible.py`), and some more.
+Every such disk is written out, opened and used.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))  # pytest imports this 
 
 import promises
 from disk_states import MARKER, Disk, disk_states, read_log, write_state
+from visible import visible
 
 from swnn_xp import SWNNClassifier, SWNNRanker, load, write_xmc
 from swnn_xp.bulk.lines import FORMATS, LineWriter
@@ -181,7 +183,7 @@ class Tried(NamedTuple):
     disks: int
     moments: int
     complete: int
-    """Moments of which every combination was tried."""
+    """Moments of which every combination was tried, or every one that a reader can notice."""
 
 
 def try_all(what, most, seed):
@@ -195,7 +197,8 @@ def try_all(what, most, seed):
         disk, calls = record(what, root)
         expected = (root / "out.tsv").read_bytes() if what == "predict" else content(root / "model")
         tried = 0
-        for state in disk_states(disk, calls, most, seed, complete):
+        noticed = None if what == "predict" else visible
+        for state in disk_states(disk, calls, most, seed, complete, noticed):
             tried += 1
             folder = Path(scratch) / "after"
             folder.mkdir()
@@ -229,8 +232,8 @@ def main():
 
 def said(tried):
     return (
-        f"{tried.disks:,} different disks, none broken; every combination at {tried.complete} of "
-        f"{tried.moments} moments"
+        f"{tried.disks:,} different disks, none broken; at {tried.complete} of {tried.moments} "
+        "moments every disk that a reader can tell apart"
     )
 
 

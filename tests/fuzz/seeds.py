@@ -89,4 +89,5 @@ SEEDS = {
     "ranker_files": _arrays,
     "command_line": _commands,
     "http_body": _bodies,
+    "http_rows": lambda: [bytes([fields, *range(n)]) for fields in range(16) for n in (1, 3, 24)],
 }

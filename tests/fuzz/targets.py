@@ -14,17 +14,20 @@ import json
 import os
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from both_readers import READERS, agree, outcome
 
 from swnn_xp import SWNNClassifier, SWNNRanker, load
-from swnn_xp.cli.main import main
+from swnn_xp.cli import main as cli
 from swnn_xp.io import FormatError, fast, read_xmc, streams, write_xmc
 from swnn_xp.io.json_lines import iter_json_lines
-from swnn_xp.store import manifest
-from swnn_xp.store.names import decode_names, encode_names
+from swnn_xp.model import files as files_of_models
+from swnn_xp.store import manifest, open_arrays, opening
+from swnn_xp.store.names import LazyNames, decode_names, encode_names
 from swnn_xp.text.documents import read_documents
 
 X = np.array([[1.0, 2, 0, 0], [0, 1, 1, 0], [3, 0, 0, 0.5], [0, 0, 0, 0]])
@@ -124,13 +127,16 @@ def names(data: bytes) -> None:
 def use(path: Path) -> None:
     """Open a model and ask it; a ValueError is a refusal."""
     with contextlib.suppress(ValueError):
-        clf = load(path)
-        clf.predict_topk(X, k=2)
-        clf.predict_proba(X)
-        clf.explain(X[:1], 0)
-        clf.partial_fit(X[:1], Y[:1]).compact()
-        assert clf.label_names_ is None or len(clf.label_names_) == clf.n_labels_
-        clf._model.check()
+        ask(load(path))
+
+
+def ask(clf) -> None:
+    clf.predict_topk(X, k=2)
+    clf.predict_proba(X)
+    clf.explain(X[:1], 0)
+    clf.partial_fit(X[:1], Y[:1]).compact()
+    assert clf.label_names_ is None or len(clf.label_names_) == clf.n_labels_
+    clf._model.check()
 
 
 @functools.cache
@@ -141,14 +147,14 @@ def files_of(kind: str) -> dict[Path, bytes]:
 
 
 @contextlib.contextmanager
-def changed(kind: str, *others: Path):
-    """A model whose manifest, and other files, may be written over; they are put back after."""
-    files = files_of(kind)
+def changed(kind: str):
+    """A model whose manifest may be written over; it is put back after."""
+    path = folder() / kind
+    whole = files_of(kind)[path / "manifest.json"]
     try:
-        yield folder() / kind
+        yield path
     finally:
-        for path in (*others, folder() / kind / "manifest.json"):
-            path.write_bytes(files[path])
+        (path / "manifest.json").write_bytes(whole)
 
 
 def raw_manifest(data: bytes) -> None:
@@ -167,7 +173,7 @@ def sealed_manifest(data: bytes) -> None:
     except (ValueError, RecursionError):
         return
     with changed(("numba", "numpy", "ranker")[data[0] % 3]) as path:
-        reseal(path, lambda document: replace(document, data[1], value))
+        reseal(path, lambda document: put(document, data[1], value))
         use(path)
 
 
@@ -190,7 +196,7 @@ def places(node):
             yield from places(value)
 
 
-def replace(document, number: int, value) -> None:
+def put(document, number: int, value) -> None:
     """Replace one value of a document, at any depth."""
     found = list(places(document))
     node, key = found[number % len(found)]
@@ -200,31 +206,45 @@ def replace(document, number: int, value) -> None:
 def array_files(data: bytes) -> None:
     """A file of a model with some bytes written over it, or cut; the manifest knows its size."""
     if len(data) >= 5:
-        write_over(("numba", "numpy")[data[0] % 2], data)
+        write_over(SWNNClassifier, ("numba", "numpy")[data[0] % 2], data)
 
 
 def ranker_files(data: bytes) -> None:
     """The same with a file of a ranked model."""
     if len(data) >= 5:
-        write_over("ranker", data)
+        write_over(SWNNRanker, "ranker", data)
 
 
-def write_over(kind: str, data: bytes) -> None:
-    files = list(files_of(kind))[:-1]
-    file = files[data[1] % len(files)]
-    old = files_of(kind)[file]
+def write_over(estimator, kind: str, data: bytes) -> None:
+    """Open one file again, in memory, as it is after the change; use the model."""
+    files = list(files_of(kind).items())[:-1]
+    path, old = files[data[1] % len(files)]
     start = int.from_bytes(data[2:4], "little") % (len(old) + 1)
     rest = b"" if data[4] & 1 else old[start + len(data) - 5 :]
-    new = old[:start] + data[5:] + rest
+    with contextlib.suppress(ValueError):
+        stored = reopened(kind, path, old[:start] + data[5:] + rest)
+        with mock.patch.object(files_of_models, "open_arrays", return_value=stored):
+            clf = estimator.load(path)
+        ask(clf)
 
-    def change(document):
-        group = document["arrays" if file.suffix == ".npy" else "names"]
-        group[file.stem]["bytes"] = len(new)
 
-    with changed(kind, file) as path:
-        file.write_bytes(new)
-        reseal(path, change)
-        use(path)
+@functools.cache
+def opened(kind: str):
+    """A model's manifest, and what it lists."""
+    return manifest.load(folder() / kind), open_arrays(folder() / kind)
+
+
+def reopened(kind: str, path: Path, data: bytes):
+    """A stored model of which one file has other bytes."""
+    listed, known = opened(kind)
+    if path.suffix == ".npy":
+        entry = listed.arrays[path.stem]._replace(bytes=len(data))
+        array = opening._array(path, io.BytesIO(data), entry, mmap=False)
+        return replace(known, arrays=known.arrays | {path.stem: array})
+    entry = listed.names[path.stem]
+    load_names = functools.partial(opening._load_names, path, data, entry.n_names)
+    others = {name: functools.partial(known.names.__getitem__, name) for name in known.names}
+    return replace(known, names=LazyNames(others | {path.stem: load_names}))
 
 
 WORDS = [
@@ -238,6 +258,13 @@ WORDS = [
 ]  # fmt: skip
 
 
+@functools.cache
+def parser():
+    """The parser, made once; messages are not looked for in other languages."""
+    os.environ["LANGUAGE"] = "C"
+    return cli.make_parser()
+
+
 def command_line(data: bytes) -> None:
     """Any arguments: an exit code of 0, 1 or 2, and no traceback."""
     base = folder()
@@ -247,14 +274,15 @@ def command_line(data: bytes) -> None:
     }  # fmt: skip
     argv = [WORDS[byte % len(WORDS)] for byte in data[:12]]
     argv = [str(paths.get(word, word)) for word in argv]
-    before = os.getcwd()
+    before, parsed = os.getcwd(), parser()
     os.chdir(base)
     try:
         with (
             contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())),
             contextlib.redirect_stderr(io.StringIO()),
+            mock.patch.object(cli, "make_parser", return_value=parsed),
         ):
-            status = main(argv)
+            status = cli.main(argv)
     except SystemExit as end:
         status = end.code
     finally:
@@ -283,6 +311,28 @@ def http_body(data: bytes) -> None:
             session.predict_one(query.indices, query.values, min(request.k, 9))
 
 
+ODD = [
+    0, 1, 2, 3, 4, -1, 2**31 - 1, 2**31, 2**63, 2**64, 10**40, 0.5, -0.0, 1e-320, 1e308, "a", "b",
+    "z", "", "3", None, True, [], {},
+]  # fmt: skip
+
+
+def http_rows(data: bytes) -> None:
+    """A body of the right form with a row of odd values: the first byte says in which fields."""
+    values = [ODD[byte % len(ODD)] for byte in data[1:]]
+    middle = (len(values) + 1) // 2
+    names = map(str, values[:middle])
+    fields = {
+        "indices": values[:middle],
+        "values": values[middle:],
+        "features": dict(zip(names, values[middle:], strict=False)) if len(data) % 2 else values,
+        "text": values[-1] if values else None,
+    }
+    bits = data[0] if data else 0
+    row = {name: fields[name] for bit, name in enumerate(fields) if bits >> bit & 1}
+    http_body(json.dumps({"rows": [row], "k": (5, *ODD)[bits >> 4]}).encode())
+
+
 @functools.cache
 def served():
     return SWNNClassifier.load(folder() / "numba").session()
@@ -292,6 +342,6 @@ TARGETS = {
     target.__name__: target
     for target in (
         readers, compressed, json_lines, documents, names, raw_manifest, sealed_manifest,
-        array_files, ranker_files, command_line, http_body,
+        array_files, ranker_files, command_line, http_body, http_rows,
     )
 }  # fmt: skip

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 FINE = {200}
 REFUSED = {400, 401, 404, 405, 408, 413, 415, 422, 431}
 BUSY = {503, 504}
+STOPPED, AFTER_STOP = 1.0, 10.0
+"""Seconds without a turn that mean a stop, by a signal or a busy machine; and until all is well."""
 
 
 @dataclass
@@ -34,6 +36,25 @@ class Target:
     times: list[float] = field(default_factory=list)
     """Seconds of the honest single requests."""
     faults: list[str] = field(default_factory=list)
+    seen: float = 0.0
+    """When this process was last known to run."""
+    excused_until: float = 0.0
+    """Until then, time-outs of the service are no faults: this process and it were stopped."""
+
+    def beat(self) -> None:
+        """Note that this process runs, and if it has not for a while."""
+        now = time.monotonic()
+        if now - self.seen > STOPPED:
+            self.excused_until = now + AFTER_STOP
+        self.seen = now
+
+    def dropped(self, who: str, error: Exception) -> None:
+        """Count a connection that has ended too soon: a fault, but for one after a stop."""
+        self.beat()
+        if self.seen < self.excused_until:
+            self.statuses["after a stop", 0] += 1
+        else:
+            self.faults.append(f"{who}: {error!r}")
 
     def note(self, who: str, status: int, expected: set[int]) -> None:
         """Count an answer; one that is not expected is a fault."""
@@ -266,8 +287,14 @@ async def abuse(target: Target, seconds: float, seed: int) -> None:
                 await client(target, rng)
             except (OSError, asyncio.IncompleteReadError) as error:
                 if client in (honest, batches, watching, guessing, reloading):
-                    target.faults.append(f"{client.__name__}: {error!r}")
+                    target.dropped(client.__name__, error)
                     await asyncio.sleep(0.1)
 
+    async def beating() -> None:
+        while time.monotonic() < target.until:
+            target.beat()
+            await asyncio.sleep(0.1)
+
+    target.seen = time.monotonic()
     loops = [again_and_again(client, i) for client, n in CLIENTS.items() for i in range(n)]
-    await asyncio.gather(*loops)
+    await asyncio.gather(beating(), *loops)

@@ -3,8 +3,8 @@
     python tests/serve/soak.py MINUTES [SEED] [--write]
 
 It fails if any request got a 500, a wrong answer or an unexpected status, or if memory, open files
-or threads of the service have grown. Figures go to build/soak-serve.json, and with --write to the
-page of promises.
+or threads of the service have grown. Figures go to build/soak-serve.json, what the service says to
+build/soak-serve.log, and with --write the figures go to the page of promises.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "scripts")]
 
 from serve.abuse import Target, abuse  # noqa: E402
 
-RESULT = Path("build/soak-serve.json")
+RESULT, LOG = Path("build/soak-serve.json"), Path("build/soak-serve.log")
 TOKEN, RELOAD_TOKEN = "soak-tökén".encode().hex(), "soak-reload-token"
 MAX_BYTES, TIMEOUT, QUEUE = 200_000, 2.0, 64
 ROWS, QUESTIONS, K = 1500, 60, 5
@@ -70,10 +70,13 @@ def soak(folder: Path, seconds: float, seed: int) -> dict:
     command = [sys.executable, "-m", "swnn_xp.cli.main", "serve", str(path), "--port", "0"]
     command += ["--timeout", str(TIMEOUT), "--max-bytes", str(MAX_BYTES), "--queue", str(QUEUE)]
     tokens = {"SWNN_TOKEN": TOKEN, "SWNN_RELOAD_TOKEN": RELOAD_TOKEN}
-    log = (folder / "log").open("w")
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=log, text=True, env=os.environ | tokens
-    ) as server:
+    LOG.parent.mkdir(exist_ok=True)
+    with (
+        LOG.open("w") as log,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=log, text=True, env=os.environ | tokens
+        ) as server,
+    ):
         try:
             url = server.stdout.readline().split()[-1]
             target.port = int(url.rpartition(":")[2])
@@ -81,12 +84,17 @@ def soak(folder: Path, seconds: float, seed: int) -> dict:
         finally:
             server.send_signal(signal.SIGTERM)
     faults = [f"{count} times {what}" for what, count in Counter(target.faults).items()]
-    faults += grown(samples)
-    if "Traceback" in (text := (folder / "log").read_text()):
-        ends = Counter(re.findall(r"^[A-Za-z_.]+(?:Error|Exception|Exit)\b.*", text, re.MULTILINE))
-        faults += [f"the service has logged {count} times: {what}" for what, count in ends.items()]
-        faults.append("its log ends with: " + text[-1500:])
+    faults += grown(samples) + logged(LOG.read_text())
     return measured(target, samples, seconds) | {"faults": faults}
+
+
+def logged(text: str) -> list[str]:
+    """Errors in the log of the service, and the first traceback."""
+    if "Traceback" not in text:
+        return []
+    ends = Counter(re.findall(r"^[A-Za-z_.]+(?:Error|Exception|Exit)\b", text, re.MULTILINE))
+    first = text[text.index("Traceback") :][:3000]
+    return [f"the service has logged {n} times {what}" for what, n in ends.items()] + [first]
 
 
 def prepare(folder: Path) -> tuple[list[Path], Target]:

@@ -5,6 +5,7 @@ import contextlib
 import json
 import socket
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import uvicorn
@@ -14,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from swnn_xp.serve import HTTPOptions, Limits, Service, create_app
 from swnn_xp.serve.direct import direct_answer
+from swnn_xp.serve.patience import PatientProtocol
 from swnn_xp.serve.security import HEADERS
 
 ROW = {"rows": [{"features": ["red", "two words"]}], "k": 3}
@@ -274,7 +276,7 @@ def test_uvicorn_still_has_what_the_protocols_rely_on():
     relied_on = [
         (protocol, "cycle flow pipeline server_state timeout_keep_alive timeout_keep_alive_task "
         "transport loop data_received on_message_begin on_headers_complete on_message_complete "
-        "pause_writing resume_writing timeout_keep_alive_handler"),
+        "on_response_complete pause_writing resume_writing timeout_keep_alive_handler"),
         (state, "default_headers total_requests"),
         (flow, "write_paused resume_reading"),
     ]  # fmt: skip
@@ -285,6 +287,36 @@ def test_uvicorn_still_has_what_the_protocols_rely_on():
         if not hasattr(owner, name)
     ]
     assert not missing
+
+
+def test_an_answer_is_not_written_to_a_connection_that_is_gone():
+    """Also if another request, which uvicorn knows as the last one, waits for its turn."""
+
+    async def answered_too_late() -> list[int]:
+        gone, started = asyncio.Event(), []
+
+        async def app(scope, receive, send):
+            started.append(1)
+            await gone.wait()
+            await send({"type": "http.response.start", "status": 200})
+            await send({"type": "http.response.body", "body": b"late"})
+
+        config = uvicorn.Config(app, loop="none", ws="none", log_config=None)
+        config.load()
+        state = uvicorn.server.ServerState()
+        protocol = PatientProtocol(config, state, {})
+        transport = mock.Mock(spec=asyncio.Transport, is_closing=lambda: gone.is_set())
+        transport.get_extra_info.return_value = None
+        protocol.connection_made(transport)
+        protocol.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 2)
+        await asyncio.sleep(0)
+        protocol.connection_lost(None)
+        gone.set()
+        await asyncio.gather(*state.tasks)
+        transport.write.assert_not_called()
+        return started
+
+    assert asyncio.run(answered_too_late()) == [1]
 
 
 def test_clients_that_do_not_read_are_sent_away(run, connect, named):

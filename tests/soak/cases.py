@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from swnn_xp import SWNNClassifier, SWNNRanker
 
 KINDS = ("published", "weights", "ranking", "compressed", "compressed ranking")
-N_QUERIES = 2000
+N_QUERIES = 10_000
+"""At most; where many neighbours vote, an answer takes longer and a fifth must do."""
 
 
 class Step(NamedTuple):
@@ -104,6 +105,13 @@ def history(rng: np.random.Generator, kind: str, n: int, fitted: int) -> list[St
     return steps
 
 
+def queries(rng: np.random.Generator, X: sp.csr_array, count: int) -> sp.csr_array:
+    """Random rows, and training rows: a fifth."""
+    own = X[rng.integers(0, X.shape[0], count // 5)]
+    Q = sp.vstack([matrix(rng, count - own.shape[0], X.shape[1], rng.uniform(0.02, 0.6)), own])
+    return sp.csr_array(Q)[rng.permutation(count)]
+
+
 def make(seed: int, number: int) -> Case:
     rng = np.random.default_rng([seed, number])
     kind = str(rng.choice(KINDS, p=[0.4, 0.15, 0.2, 0.15, 0.1]))
@@ -112,18 +120,17 @@ def make(seed: int, number: int) -> Case:
     if rng.random() < 0.3:  # copies: many rows share every place
         X = X[rng.integers(0, max(1, n // 5), n)]
     Y = sp.csr_array(rng.random((n, int(rng.integers(1, 40)))) < rng.uniform(0.02, 0.3))
-    own = X[rng.integers(0, n, N_QUERIES // 5)]
-    Q = sp.vstack([matrix(rng, N_QUERIES - own.shape[0], d, rng.uniform(0.02, 0.6)), own])
-    Q = sp.csr_array(Q)[rng.permutation(N_QUERIES)]
     probabilities = bool(rng.random() < 0.5)
+    params = parameters(rng, kind, n, probabilities)
+    few = min(params["n_neighbors"], n) <= 25
     fitted = int(rng.integers(1, n)) if rng.random() < 0.4 and n > 1 else n
     return Case(
         number,
         kind,
         X,
         Y,
-        Q,
-        parameters(rng, kind, n, probabilities),
+        queries(rng, X, N_QUERIES if few else N_QUERIES // 5),
+        params,
         rng.choice([0.001, 0.5, 1.0, 1.0, 3.7], d) if kind == "weights" else None,
         fitted,
         history(rng, kind, n, fitted),
