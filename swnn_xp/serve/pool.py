@@ -76,6 +76,7 @@ class Pool:
             return await future
         finally:
             timer.cancel()
+            del future, work  # an error would hold them, and they the error: a cycle with a model
 
     def _start(self) -> None:
         while len(self._threads) < self._size:
@@ -86,15 +87,24 @@ class Pool:
         _settle(future, None, HTTPRefusal(504, f"no answer within {self._seconds:g} seconds"))
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            result, error = None, None
-            if not job.future.done():  # it may have timed out while waiting
-                try:
-                    result = job.work()
-                except Exception as failure:
-                    error = failure
-            with contextlib.suppress(RuntimeError):  # the event loop may be closed
-                job.loop.call_soon_threadsafe(self._ended, job, result, error)
+        while self._next():
+            pass
+
+    def _next(self) -> bool:
+        """Do a job and keep nothing of it, for it holds a model; False where there is none."""
+        job = self._jobs.get()
+        if job is None:
+            return False
+        result, error = None, None
+        if not job.future.done():  # it may have timed out while waiting
+            try:
+                result = job.work()
+            except Exception as failure:
+                error = failure
+        with contextlib.suppress(RuntimeError):  # the event loop may be closed
+            job.loop.call_soon_threadsafe(self._ended, job, result, error)
+        del job, error
+        return True
 
     def _ended(self, job: _Job, result: Any, error: Exception | None) -> None:
         self._leave(job.life)

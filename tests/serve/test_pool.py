@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import gc
 import threading
+import weakref
 
 import pytest
 
@@ -41,3 +43,35 @@ def test_a_job_that_ends_after_close_is_not_counted_twice():
         return pool.under_way
 
     assert asyncio.run(main()) == 0
+
+
+class Held:
+    """A model, for the pool."""
+
+    def answer(self):
+        return "an answer"
+
+    def fail(self):
+        raise ValueError("no answer")
+
+
+@pytest.mark.parametrize("what", ["answer", "fail"])
+def test_a_job_is_let_go_at_once(what):
+    """Not when the thread gets another one, or the garbage is collected: it holds a model."""
+    pool = Pool(1, 0, seconds=60)
+
+    async def main():
+        model = Held()
+        with contextlib.suppress(ValueError):
+            await pool.run(getattr(model, what), short=False)
+        kept = weakref.ref(model)
+        del model
+        await asyncio.sleep(0.2)
+        return kept() is None
+
+    gc.disable()
+    try:
+        assert asyncio.run(main())
+    finally:
+        gc.enable()
+        pool.close()
