@@ -63,16 +63,19 @@ def main() -> None:
     folder = Path(sys.argv[1])
     record = json.loads(FILE.read_text()) if FILE.exists() else {}
     CORPUS.mkdir(exist_ok=True)
+    counted = []
     for name in SEEDS:
         log = folder / f"{name}.log"
         if not log.exists():
             continue
         record[name] = added(record.get(name, {}), figures(log.read_text(errors="replace")))
-        log.unlink()  # counted
+        counted.append(log)
         if found := corpus(folder / name, SEEDS[name]()):
             lines = "".join(f"{data.hex()}\n" for data in found)
             (CORPUS / f"{name}.txt").write_text(lines)
     FILE.write_text(json.dumps(record, indent=1) + "\n")
+    for log in counted:
+        log.unlink()
     promises.keep("fuzz", summary(record))
     print(summary(record))
 
