@@ -92,7 +92,8 @@ class _Shared(Generic[Item, Result]):
         try:
             self._results[index] = self._work(self._items[index])
         except BaseException as error:
-            self._error, self._next = error, len(self._items)
+            with self._changed:  # else a claim at the same moment would undo the stop
+                self._error, self._next = error, len(self._items)
         finally:
             with self._changed:
                 self._running -= 1
