@@ -3,7 +3,7 @@
 import time
 
 from serve.abuse import STOPPED, Target
-from serve.soak import K, QUESTIONS, grown, logged, prepare
+from serve.soak import QUESTIONS, K, grown, logged, prepare
 
 
 def target():
