@@ -175,7 +175,12 @@ def begin_look_ups(scorer, query, look_ups):  # type: ignore[no-untyped-def]
         look_ups.columns[n] = column
         look_ups.values[n] = quantised[p]
         n += np.int64(column < scorer.n_columns)
-        n_added += scorer.rest_indptr[feature + 1] - scorer.rest_indptr[feature]
+        start, stop = scorer.rest_indptr[feature], scorer.rest_indptr[feature + 1]
+        n_added += stop - start
+        for i in range(start, stop, _LINE // 4):
+            prefetch(scorer.rest_labels, i)
+        for i in range(start, stop, _LINE // 2):
+            prefetch(scorer.rest_weights, i)
     look_ups.sizes[0], look_ups.sizes[1] = n, _mark_lines(look_ups, n)
     look_ups.sizes[2] = np.int64(n_added <= _MOST_ADDED)
     for p in range(first, last if n_added <= _MOST_ADDED else first):
