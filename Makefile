@@ -14,7 +14,7 @@ help: ## list the targets
 # One stamp per set of extras, so that `make demo` installs the core only.
 $(VENV)/.has-%: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-	  || { echo "swnn_xp needs Python 3.11 to 3.14; say which: make PYTHON=python3.12 ..." >&2; exit 2; }
+	  || { echo "swnn_xp needs Python 3.11 or later; say which: make PYTHON=python3.12 ..." >&2; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing swnn_xp ($*) into $(VENV) ..." >&2
 	@$(BIN)/python -m pip install $(PIP_QUIET) -e '.$(if $(filter core,$*),,[$*])'
