@@ -1,7 +1,7 @@
-// Long words of code may be broken, but only after / _ ( and commas, so that they fit a phone.
+// Long words of code, and those in tables, may be broken after / _ ( ). and commas, so that they fit a phone.
 function allowBreaks(code) {
-  const parts = code.textContent.split(/(?<=\/|[a-z0-9]_|\(|,)(?=[a-z0-9*])/i);
-  if (parts.length < 2) return;
+  if (code.textContent.length < 30 && !code.closest("table")) return;
+  const parts = code.textContent.split(/(?<=\/|[a-z0-9]_|\(|,|\)\.)(?=[a-z0-9*])/i);
   code.replaceChildren(...parts.flatMap((part) => {
     const kept = document.createElement("span");
     kept.textContent = part;
