@@ -15,8 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-for folder in ("quality", "figures"):
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / folder))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
 
 from recorded import machine
 from results import Results
