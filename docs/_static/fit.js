@@ -1,6 +1,6 @@
 // Long words of code, and those in tables, may be broken after / _ ( ). and commas, so that they fit a phone.
 function allowBreaks(code) {
-  if (code.textContent.length < 30 && !code.closest("table")) return;
+  if (code.textContent.length < 30 && !code.closest("table:not(.autosummary)")) return;
   const parts = code.textContent.split(/(?<=\/|[a-z0-9]_|\(|,|\)\.)(?=[a-z0-9*])/i);
   code.replaceChildren(...parts.flatMap((part) => {
     const kept = document.createElement("span");
