@@ -11,13 +11,19 @@ PIP_QUIET := --quiet --disable-pip-version-check
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-# One stamp per set of extras, so that `make demo` installs the core only.
+# Python's own way takes three times as long: it compiles all of pip. It is left for Pythons without pip.
+NEW_VENV = { $(PYTHON) -m venv --without-pip $(VENV) && \
+  $(PYTHON) -m pip --python $(BIN)/python install $(PIP_QUIET) --no-compile pip; } > /dev/null 2>&1
+
+# One stamp per set of extras, so that `make demo` installs the core only. Python compiles what the
+# demo imports; all files, which takes longer than installing them, only where many processes start.
 $(VENV)/.has-%: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "swnn_xp needs Python 3.11 or later; say which: make PYTHON=python3.12 ..." >&2; exit 2; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/python || $(NEW_VENV) || $(PYTHON) -m venv --clear $(VENV)
 	@echo "installing swnn_xp ($*) into $(VENV) ..." >&2
-	@$(BIN)/python -m pip install $(PIP_QUIET) -e '.$(if $(filter core,$*),,[$*])'
+	@$(BIN)/python -m pip install $(PIP_QUIET) --no-compile -e '.$(if $(filter core,$*),,[$*])'
+	@$(if $(filter core,$*),,$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true)
 	@touch $@
 
 demo: $(VENV)/.has-core ## the main job on the data set shipped with the package, within a minute

@@ -89,7 +89,7 @@ def tradeoffs():
     ]
     for row in read("ranked_latency"):
         kept = "all rows" if row["keep"] == 1 else f"{row['keep']:.0%} of the rows"
-        few = f", S = {row['S']}, K = {row['K']}" if row["K"] < 50 else ""
+        few = f", S = {row['S']}, K = {row['K']}" if row["K"] < 100 else ""
         lines.append(
             [
                 f"ranking, {kept}{few}",

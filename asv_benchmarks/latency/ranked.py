@@ -14,8 +14,7 @@ from swnn_xp.metrics import precision_at_k
 
 SETTINGS = (
     ({}, (1.0, 0.25, 0.1, 0.05)),
-    ({"n_neighbors": 25, "n_candidates": 25}, (0.1, 0.05)),
-    ({"n_neighbors": 10, "n_candidates": 20}, (0.1, 0.05)),
+    ({"n_neighbors": 10, "n_candidates": 50}, (0.1, 0.05, 0.03)),
 )
 
 

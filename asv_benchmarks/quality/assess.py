@@ -37,7 +37,7 @@ def assess(peer, problem):
     costs["ms_per_query"] = timed_single(peer, problem.queries)
     costs["model_mb"] = size_on_disk(peer) / 1e6
     labels, _ = peer.ask_many(peer.ready_many(problem.X_test))
-    if hasattr(peer, "calibration_error"):
+    if getattr(peer, "calibration_error", None):
         costs["ECE"] = round(100 * peer.calibration_error(problem.X_test, problem.Y_test), 2)
     return costs, labels
 

@@ -121,7 +121,9 @@ def answered(path: Path, body: bytes) -> list[dict]:
 
     if path not in _SERVICES:
         _SERVICES[path] = Service(path)
-    return json.loads(_SERVICES[path].answer_at_once(body))["rows"]
+    status, found = _SERVICES[path].answer_at_once(body)
+    assert status == 200, found
+    return json.loads(found)["rows"]
 
 
 _SERVICES: dict = {}

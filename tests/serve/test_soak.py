@@ -3,7 +3,7 @@
 import time
 
 from serve.abuse import STOPPED, Target
-from serve.soak import grown, logged
+from serve.soak import QUESTIONS, K, grown, logged, prepare
 
 
 def target():
@@ -43,3 +43,12 @@ def test_growth_of_memory_and_files_is_a_fault():
         "memory grew from 100.0 to 1000.0 MB",
         "files grew from 40 to 50",
     ]
+
+
+def test_both_models_have_answers_to_all_questions(tmp_path):
+    paths, service = prepare(tmp_path)
+    assert len(service.right) == len(paths) == 2
+    for answers in service.right:
+        assert [len(rows) for rows in answers] == [1] * QUESTIONS
+        assert all(0 < len(rows[0]["labels"]) <= K for rows in answers)
+    assert service.right[0] != service.right[1]

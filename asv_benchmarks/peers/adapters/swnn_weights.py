@@ -11,6 +11,7 @@ class Peer(Base):
     title = "swnn_xp, weights"
     note = "S=25, alpha=1, beta=1"
     needs = "LearnedWeights"
+    calibration_error = None  # shares of votes are no probabilities
 
     def build(self, X, Y, n_answers):
         from swnn_xp import LearnedWeights, SWNNClassifier

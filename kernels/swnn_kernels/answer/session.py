@@ -113,6 +113,7 @@ class Session:
         ]
         self._first_rows = [(ids[0], values[0]) for ids, values in outs]
         self._searcher, self._raw, self._query = searcher, raw, query
+        self._places: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
 
     @property
     def n_unresolved(self) -> int:
@@ -189,17 +190,26 @@ class Session:
     def _copy(self, indices: np.ndarray, values: np.ndarray, k: int) -> int:
         """Copy a query to where the kernels find it; return its size."""
         indices, values = np.asarray(indices), np.asarray(values)
-        if indices.ndim != 1 or indices.shape != values.shape:
+        shape = indices.shape
+        if len(shape) != 1 or shape != values.shape:
             raise ValueError("indices and values must be one-dimensional and of one length")
-        held, size = self._searcher, indices.shape[0]
-        if size > held.longest or k > held.k:
+        place = self._places.get(shape)
+        if place is None or k > self._searcher.k:
+            place = self._make_place(shape[0], k)
+        place[0][...] = indices
+        place[1][...] = values
+        return shape[0]
+
+    def _make_place(self, size: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Where a query of this size goes, kept for the next: a slice costs as much as the copy."""
+        if size > self._searcher.longest or k > self._searcher.k:
             self._grow(size, k)
             if size > self._searcher.longest:  # more than there are features
                 self._refuse(kernels.BAD_IDS)
-        raw = self._raw
-        raw.indices[:size] = indices
-        raw.values[:size] = values
-        return size
+        place = self._raw.indices[:size], self._raw.values[:size]
+        if size <= _SHORTEST_BUFFER:
+            self._places[size,] = place
+        return place
 
     def _run(self, wants_labels: int, size: int) -> None:
         """Answer the query that was copied; ValueError if it is not valid."""

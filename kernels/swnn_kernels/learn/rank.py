@@ -31,8 +31,10 @@ from swnn_kernels.learn.scorer import (
     Scorer,
     ask_for,
     ask_where,
+    ask_where_weights,
     begin_look_ups,
     end_look_ups,
+    is_looked_up,
     linear_score,
     look_up_buffers,
 )
@@ -90,11 +92,12 @@ def _vote_score(scorer, tally, place, is_modelled):  # type: ignore[no-untyped-d
 
 
 @inline
-def _score_votes(scorer, tally, held):  # type: ignore[no-untyped-def]
+def _score_votes(scorer, tally, held, look_ups):  # type: ignore[no-untyped-def]
     """Fill the parts of the candidates' scores that come from votes, and their labels.
 
-    Meanwhile the memory arrives that tells where their models are.
+    Meanwhile the memory arrives that tells where their models are. Returns whether one is walked.
     """
+    is_walked = False
     for i in range(held):
         label = tally.voted[tally.best[i]]
         tally.best_labels[i] = label
@@ -103,6 +106,8 @@ def _score_votes(scorer, tally, held):  # type: ignore[no-untyped-def]
         label = tally.best_labels[i]
         is_modelled = label < scorer.modelled.size and scorer.modelled[label] != 0
         tally.best_sums[i] = _vote_score(scorer, tally, tally.best[i], is_modelled)
+        is_walked |= is_modelled and not is_looked_up(scorer, label, look_ups)
+    return is_walked
 
 
 @inline
@@ -136,11 +141,12 @@ def _rank_one(labels, tally, models, buffers, alpha, found, query):  # type: ign
     ids, sims = found
     scorer, look_ups = models
     indices, quantised, first, last = query
-    _scatter(buffers.scattered, indices, quantised, first, last)
     begin_look_ups(scorer, query, look_ups)
     held, n_voted = collect(labels, ids, sims, (ids, np.int64(-1)), alpha, tally)
     ranked, k = 0, buffers.best_scores.size
-    _score_votes(scorer, tally, held)
+    is_walked = _score_votes(scorer, tally, held, look_ups)
+    if is_walked:
+        _scatter(buffers.scattered, indices, quantised, first, last)
     for i in range(held):
         if i + 1 < held:
             ask_for(scorer, tally.best_labels[i + 1], look_ups)
@@ -150,7 +156,8 @@ def _rank_one(labels, tally, models, buffers, alpha, found, query):  # type: ign
     sort_best_first(buffers.best_scores, buffers.best_labels, ranked)
     forget(tally, n_voted)
     end_look_ups(scorer, query, look_ups)
-    _gather(buffers.scattered, indices, first, last)
+    if is_walked:
+        _gather(buffers.scattered, indices, first, last)
     return ranked
 
 
@@ -181,6 +188,7 @@ def rank_raw(call_table, size):  # type: ignore[no-untyped-def]
     call = _open_call(call_table)
     buffers, models = call.buffers, (call.scorer, call.look_ups)
     indices, values = call.indices[:size], call.values[:size]
+    ask_where_weights(call.scorer, indices)
     kept = load_raw(buffers, _NO_WEIGHTS, buffers.scattered.size, indices, values)
     query = buffers.indices, buffers.quantised, np.int64(0), np.int64(kept)
     found = call.ids, call.sims

@@ -157,6 +157,14 @@ def _mark_lines(look_ups, n):  # type: ignore[no-untyped-def]
 
 
 @inline
+def ask_where_weights(scorer, indices):  # type: ignore[no-untyped-def]
+    """Ask for the memory that tells where the weights of a query's features are."""
+    for feature in indices:
+        prefetch(scorer.columns, feature)
+        prefetch(scorer.rest_indptr, feature)
+
+
+@inline
 def begin_look_ups(scorer, query, look_ups):  # type: ignore[no-untyped-def]
     """Prepare look-ups of a query: (features, values, first, last)."""
     indices, quantised, first, last = query
@@ -208,7 +216,8 @@ def _look_up(scorer, label, look_ups):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _is_looked_up(scorer, label, look_ups):  # type: ignore[no-untyped-def]
+def is_looked_up(scorer, label, look_ups):  # type: ignore[no-untyped-def]
+    """Whether a label's model is looked up in its dense row, rather than walked."""
     size = scorer.indptr[label + 1] - scorer.indptr[label]
     return look_ups.sizes[2] and scorer.dense_rows[label] >= 0 and look_ups.sizes[0] < size
 
@@ -216,7 +225,7 @@ def _is_looked_up(scorer, label, look_ups):  # type: ignore[no-untyped-def]
 @inline
 def linear_score(scorer, label, scattered, look_ups):  # type: ignore[no-untyped-def]
     """Exact dot product of a label's weights and the query, by the shorter way."""
-    if _is_looked_up(scorer, label, look_ups):
+    if is_looked_up(scorer, label, look_ups):
         return _look_up(scorer, label, look_ups)
     return _walk(scorer, label, scattered)
 
@@ -235,7 +244,7 @@ def ask_for(scorer, label, look_ups):  # type: ignore[no-untyped-def]
     """Ask for the memory of a label's model before it is needed."""
     if label >= scorer.modelled.size:
         return
-    if _is_looked_up(scorer, label, look_ups):
+    if is_looked_up(scorer, label, look_ups):
         start = np.int64(scorer.dense_rows[label]) * scorer.n_columns
         for i in range(look_ups.sizes[1]):
             prefetch(scorer.dense, start + np.int64(look_ups.lines[i]))
