@@ -19,7 +19,7 @@ NEW_VENV = { $(PYTHON) -m venv --without-pip $(VENV) && \
 # demo imports; all files, which takes longer than installing them, only where many processes start.
 $(VENV)/.has-%: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-	  || { echo "swnn_xp needs Python 3.11 to 3.14; say which: make PYTHON=python3.12 ..." >&2; exit 2; }
+	  || { echo "swnn_xp needs Python 3.11 or later; say which: make PYTHON=python3.12 ..." >&2; exit 2; }
 	@test -x $(BIN)/python || $(NEW_VENV) || $(PYTHON) -m venv --clear $(VENV)
 	@echo "installing swnn_xp ($*) into $(VENV) ..." >&2
 	@$(BIN)/python -m pip install $(PIP_QUIET) --no-compile -e '.$(if $(filter core,$*),,[$*])'

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
 
+from recorded import machine
 from results import Results
 
 from swnn_xp import SWNNRanker, datasets, metrics
@@ -114,7 +116,8 @@ def measure(name, results, again):
         labels, rule, selection = ranked(
             found[weighted], settings, data.X_test, SWNNRanker()._options()
         )
-        row = {"dataset": name, "change": title, "date": datetime.date.today().isoformat()}
+        row = {"dataset": name, "change": title}
+        row |= {"date": datetime.date.today().isoformat(), "machine": machine()}
         row |= {"S": selection.cuts[-1], "K": selection.n_candidates} | rule._asdict()
         row |= {f"P@{k}": metrics.precision_at_k(data.Y_test, labels, k) * 100 for k in (1, 3, 5)}
         row["PSP@5"] = 100 * metrics.psp_at_k(data.Y_test, labels, 5, propensity)

@@ -109,10 +109,12 @@ def costs():
     rows = [
         row for name in ("reading", "text", "store", "scale", "training") for row in read(name)
     ] + list(_requests())
-    lines = [[row["what"], row["figure"], row["beside"], f"`{row['command']}`"] for row in rows]
-    return (
-        markdown(["what", "figure", "for comparison", "command"], lines) + "\n\n" + measured(rows)
-    )
+    lines = [[row["what"], _beside(row), f"`{row['command']}`"] for row in rows]
+    return markdown(["what", "figure", "command"], lines) + "\n\n" + measured(rows)
+
+
+def _beside(row):
+    return row["figure"] + (f" ({row['beside']})" if row["beside"] else "")
 
 
 def _requests():
@@ -205,7 +207,7 @@ def seeds():
         here = [row for row in rows if row["dataset"] == dataset]
         ranges = [sorted(row[f"P@{k}"] for row in here) for k in (1, 3, 5)]
         lines.append([_name(dataset), len(here), *(f"{r[0]:.2f}–{r[-1]:.2f}" for r in ranges)])
-    return markdown(["", "seeds", "P@1", "P@3", "P@5"], lines, 4)
+    return markdown(["", "seeds", "P@1", "P@3", "P@5"], lines, 4) + "\n\n" + measured(rows)
 
 
 def _title(row):
@@ -234,13 +236,13 @@ def ablations():
     names = ["change"]
     for dataset in sets:
         names += [f"{_name(dataset)}, P@1 / P@5", "PSP@5"]
-    return markdown(names, lines, len(names) - 1)
+    return markdown(names, lines, len(names) - 1) + "\n\n" + measured(rows.values())
 
 
 def _difference(row, base):
     """P@1, P@5 and PSP@5 of a row, or how they differ from another one's."""
     metrics = ("P@1", "P@5", "PSP@5")
-    values = [round(row[name] - (base[name] if base else 0), 2) for name in metrics]
+    values = [round(row[name] - (base[name] if base else 0), 2) + 0.0 for name in metrics]
     if not any(values):
         return ["same", "same"]
     texts = [f"{value:{'+' if base else ''}.2f}" for value in values]

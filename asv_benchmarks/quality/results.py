@@ -14,8 +14,8 @@ def measured(rows):
     """When and where the rows were measured, as a sentence."""
     days = sorted({row["date"] for row in rows})
     machines = sorted({_short(row["machine"]) for row in rows})
-    when = " to ".join(dict.fromkeys([days[0], days[-1]]))
-    return f"Measured {when} on {' and '.join(machines)}."
+    when = days[0] if len(days) == 1 else f"on different days, {days[0]} to {days[-1]},"
+    return f"Measured {when} on {' or '.join(machines)}."
 
 
 def _short(machine):

@@ -60,7 +60,8 @@ def _command(title: str, command: argparse.ArgumentParser) -> Iterator[str]:
             yield from (f"**{str(heading).capitalize()}**", "")
             for action in actions:
                 yield from (f"{_names(action)}", f": {_help(action, command)}", "")
-    yield from _prose(command.epilog or "")
+    if command.epilog and command.epilog.split() != ["example:", *_usage(command).split()]:
+        yield from _prose(command.epilog)
 
 
 def _usage(command: argparse.ArgumentParser) -> str:

@@ -69,4 +69,4 @@ def _draw(axes: Any, known: Any, most: Any, goal: float) -> None:
     axes.set_xlabel("values in the forward row, largest first")
     axes.set_ylabel("dot product")
     axes.set_ylim(0.9 * known[0], 1.35 * max(most[0], goal))
-    axes.legend(loc="upper right", frameon=False, fontsize=9)
+    axes.legend(loc="upper left", frameon=False, fontsize=9)

@@ -118,7 +118,12 @@ def test_seeds_have_their_lowest_and_highest(monkeypatch, few, tmp_path):
 
     rows = [
         {"dataset": "eurlex57k", "seed": s, "P@1": p, "P@3": p - 1, "P@5": p - 2}
+        | {"date": f"2026-01-0{s + 1}", "machine": "2 cores of X, Linux"}
         for s, p in enumerate((92.5, 92.1, 92.3))
     ]
     monkeypatch.setattr(tables, "read", lambda name: rows)
     assert "| EURLEX57K | 3 | 92.10–92.50 | 91.10–91.50 | 90.10–90.50 |" in tables.seeds()
+    wanted = "Measured on different days, 2026-01-01 to 2026-01-03, on 2 cores of X."
+    assert tables.seeds().endswith(wanted)
+    del rows[1:]
+    assert tables.seeds().endswith("Measured 2026-01-01 on 2 cores of X.")
