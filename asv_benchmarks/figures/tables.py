@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 
@@ -173,13 +174,15 @@ def compression():
     """Precision and time of a query against the part of the rows that is kept."""
     rows = read("compression")
     found = {(row["dataset"], row["method"], row["keep"]): row for row in rows}
+    sets, parts = (dict.fromkeys(row[key] for row in rows) for key in ("dataset", "keep"))
     lines = []
-    for dataset, keep in dict.fromkeys((row["dataset"], row["keep"]) for row in rows):
+    for dataset, keep in itertools.product(sets, parts):
         cells = []
         for method in ("ranked", "as published"):
             row = found.get((dataset, method, keep))
             cells += [precision(row, (1, 5)), f"{row['ms']:.3f}"] if row else ["", ""]
-        lines.append([_name(dataset), f"{keep:.0%}", *cells])
+        if any(cells):
+            lines.append([_name(dataset), f"{keep:.0%}", *cells])
     names = ["data set", "rows kept", "ranking, P@1 / P@5", "ms", "published, P@1 / P@5", "ms"]
     return markdown(names, lines, 5) + "\n\n" + measured(rows)
 
