@@ -20,8 +20,8 @@ NEW_VENV = { $(PYTHON) -m venv --without-pip $(VENV) && \
 $(VENV)/.has-%: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "swnn_xp needs Python 3.11 or later; say which: make PYTHON=python3.12 ..." >&2; exit 2; }
-	@test -x $(BIN)/python || $(NEW_VENV) || $(PYTHON) -m venv --clear $(VENV)
 	@echo "installing swnn_xp ($*) into $(VENV) ..." >&2
+	@test -x $(BIN)/pip || $(NEW_VENV) || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install $(PIP_QUIET) --no-compile -e '.$(if $(filter core,$*),,[$*])'
 	@$(if $(filter core,$*),,$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true)
 	@touch $@

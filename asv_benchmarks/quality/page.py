@@ -75,7 +75,7 @@ def comparison():
 
 def _calibration(rows):
     """How far probabilities are from the truth, where that was measured."""
-    ours = [row for row in rows if "ECE" in row]
+    ours = [row for row in rows if row["peer"] == "swnn_ranker" and "ECE" in row]
     found = [f"{row['dataset']} {row['ECE']:.1f}%" for row in ours]
     if not found:
         return ""
