@@ -69,8 +69,8 @@ PROMISES = {
         "make fuzz",
     ),
     "soak-serve": Promise(
-        "The service under full load, reloads and abuse: right answers, no status 500, no growth "
-        "of memory, open files or threads",
+        "The service under full load, reloads and abuse: right answers, no status 500, no more "
+        "open files or threads, memory within 5% and 16 MB",
         "make soak-serve",
     ),
     "beyond-int32": Promise(

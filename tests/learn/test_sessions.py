@@ -105,3 +105,25 @@ def test_dense_rows_and_walks_give_the_same():
             np.testing.assert_array_equal(mine, its)
         check_same(clf, X, 7)
     assert Scorer.prepare(ranker, 15).dense.tolist() == scorer.dense.tolist()
+
+
+def raise_memory_error(*_):
+    raise MemoryError
+
+
+@pytest.mark.parametrize("n_appended", [0, 3])  # appended rows are searched on their own
+def test_a_session_goes_on_after_memory_was_short(monkeypatch, n_appended):
+    clf = SWNNRanker(n_neighbors=9).fit(X[:60], Y[:60])
+    if n_appended:
+        clf.partial_fit(X[60 : 60 + n_appended], Y[60 : 60 + n_appended])
+    session = clf.session()
+    first, second = (np.flatnonzero(X[row]) for row in (0, 1))
+    session.predict_one(first, X[0, first], 1)
+    with monkeypatch.context() as patch:
+        patch.setattr("swnn_kernels.learn.session.Thread", raise_memory_error)
+        with pytest.raises(MemoryError):
+            session.predict_one(second, X[1, second], 30)
+    for k in (1, 30):
+        mine, its = session.predict_one(second, X[1, second], k), clf.predict_topk(X[[1]], k)
+        np.testing.assert_array_equal(mine.labels, its.labels[0])
+        np.testing.assert_array_equal(mine.scores, its.scores[0])

@@ -107,13 +107,18 @@ class Session:
         # Answers are copied out of these: quicker than to allocate them in the kernel's shape.
         outs = [(np.empty((1, size), np.int64), np.empty((1, size))) for size in (n_neighbors, k)]
         query_table = table(query)
-        self._answers = [
+        answers = [
             searcher.prepared(task_table, query_table, out, raw)
             for task_table, out in zip(self._task_tables, outs, strict=True)
         ]
-        self._first_rows = [(ids[0], values[0]) for ids, values in outs]
+        first_rows = [(ids[0], values[0]) for ids, values in outs]
+        self._bound = self._bind(k, raw, first_rows[0])
+        self._answers, self._first_rows = answers, first_rows
         self._searcher, self._raw, self._query = searcher, raw, query
         self._places: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
+
+    def _bind(self, k: int, raw: kernels.RawQuery, found: tuple[np.ndarray, np.ndarray]) -> Any:
+        """What a kind of session prepares for a query and its neighbours; here nothing."""
 
     @property
     def n_unresolved(self) -> int:

@@ -177,6 +177,7 @@ def begin_look_ups(scorer, query, look_ups):  # type: ignore[no-untyped-def]
         n += np.int64(column < scorer.n_columns)
         start, stop = scorer.rest_indptr[feature], scorer.rest_indptr[feature + 1]
         n_added += stop - start
+        stop = stop if n_added <= _MOST_ADDED else start  # then none is read
         for i in range(start, stop, _LINE // 4):
             prefetch(scorer.rest_labels, i)
         for i in range(start, stop, _LINE // 2):

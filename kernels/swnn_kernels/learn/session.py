@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from swnn_kernels._numba import table
+from swnn_kernels.answer.kernels import RawQuery
 from swnn_kernels.answer.session import Session
 from swnn_kernels.checks import check_k
 from swnn_kernels.index.hybrid import HybridIndex
@@ -54,11 +55,13 @@ class CandidateRanker:
         self._bind(5, min(1024, scorer.n_features))
 
     def _bind(self, k: int, longest: int) -> None:
-        self._raw = np.zeros(longest, np.int64), np.zeros(longest)
+        # Whatever may fail for lack of memory comes before any change.
+        raw = np.zeros(longest, np.int64), np.zeros(longest)
         labels, _, selection = self._model
         most = min(selection.cuts[-1], labels.n_rows)  # a forged model may ask for any number
-        self._found = np.full(most, -1), np.zeros(most)
-        self._bound = _Bound(self._model, k, self._raw, self._found)
+        found = np.full(most, -1), np.zeros(most)
+        self._bound = _Bound(self._model, k, raw, found)
+        self._raw, self._found = raw, found
 
     def rank_one(
         self, indices: np.ndarray, values: np.ndarray, found: Pair, k: int
@@ -110,10 +113,9 @@ class RankingSession(Session):
         self._model = model
         super().__init__(index, model[0], settings, **options)
 
-    def _make_buffers(self, k: int, longest: int) -> None:
-        super()._make_buffers(k, longest)
-        raw = self._raw.indices, self._raw.values
-        self._bound = _Bound(self._model, k, raw, self._first_rows[0])
+    def _bind(self, k: int, raw: RawQuery, found: Pair) -> _Bound:
+        """The ranking of what the search finds."""
+        return _Bound(self._model, k, (raw.indices, raw.values), found)
 
     def predict_one(
         self, indices: np.ndarray, values: np.ndarray, k: int
