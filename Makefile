@@ -219,6 +219,12 @@ MACHINE ?= $(shell uname -n)
 bench: $(VENV)/.has-bench ## record the asv suites for this commit; MACHINE=name, BENCH=regex for some of them
 	@$(BIN)/python asv_benchmarks/record.py --machine $(MACHINE) $(if $(COMMIT),--commit $(COMMIT)) $(if $(BENCH),--bench '$(BENCH)')
 
+# Short suites that most commits can run: a query, a batch, voting, building, training, opening.
+BACKFILL := Session|Throughput.time.*numba|Voting.*numpy|time_build.*numba|Training|Opening.time|_import$$
+
+bench-backfill: $(VENV)/.has-bench ## record short suites for old commits; COMMITS="rev ..." (ten of the history), MACHINE=, BENCH=regex
+	@$(BIN)/python asv_benchmarks/record.py --machine $(MACHINE) --bench '$(or $(BENCH),$(BACKFILL))' --backfill $(COMMITS)
+
 bench-compare: $(VENV)/.has-bench ## BASE=<rev>: fail where this commit is 1.3 times slower than that one; BENCH=regex
 	@test -n "$(BASE)" || { echo "say against which revision: make bench-compare BASE=<rev>" >&2; exit 2; }
 	@$(BIN)/python asv_benchmarks/continuous.py $(BASE) $(or $(NEW),HEAD) --machine $(MACHINE) $(if $(BENCH),--bench '$(BENCH)')

@@ -6,8 +6,6 @@ import itertools
 
 import numpy as np
 
-from swnn_kernels import Labels, Session, Settings
-
 from . import data
 from .common import (
     LARGE_BATCH,
@@ -69,6 +67,8 @@ class Work(Suite):
         self.clf = fit("numba")
 
     def track_share_of_postings_read(self):
+        from swnn_kernels import Labels, Session, Settings  # older revisions lack some of them
+
         index, rows = self.clf._model.segments[0].kernel_index, queries(LARGE_BATCH)
         labels = data.load("Y_train")
         labels = Labels.prepare(labels.indptr, labels.indices)

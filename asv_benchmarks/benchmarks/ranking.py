@@ -6,9 +6,12 @@ import copy
 import functools
 from pathlib import Path
 
+from swnn_xp import SWNNClassifier
+
 from . import data
 from .common import (
     LARGE_BATCH,
+    N_NEIGHBORS,
     RANKED,
     BackendSuite,
     ManyAtOnce,
@@ -56,8 +59,33 @@ class RankedSessionLatency(OneBySession):
         self.ask()
 
 
+class WeightedSessionLatency(OneBySession):
+    """The published method with the ranker's feature weights, by a session."""
+
+    def setup(self):
+        if not hasattr(self, "session"):
+            weights = ranked("numba").feature_weights_
+            clf = SWNNClassifier(N_NEIGHBORS, n_jobs=1)
+            X, Y = data.load("X_train"), data.load("Y_train")
+            self.prepare_session(clf.fit(X, Y, feature_weights=weights))
+
+    def time_predict_32_rows_one_by_one(self):
+        self.ask()
+
+
 class RankedThroughput(ManyAtOnce):
-    """Ranked labels, and the part of the time that follows the search."""
+    """Ranked labels."""
+
+    def prepare(self, backend):
+        self.prepare_rows(ranked(backend))
+        self.ask(backend)
+
+    def time_rank_256_rows(self, backend):
+        self.ask(backend)
+
+
+class RankedCandidates(ManyAtOnce):
+    """Ranked labels: the part of the time that follows the search."""
 
     def prepare(self, backend):
         from swnn_xp.learn.ranking import rank_found
@@ -69,10 +97,7 @@ class RankedThroughput(ManyAtOnce):
         cuts, beta = self.model.learned.selection.cuts, self.model.learned.beta
         scaled = self.model.queries(self.rows)
         self.found = self.model.search(scaled, cuts[-1], beta, self.options)
-        self.ask(backend)
-
-    def time_rank_256_rows(self, backend):
-        self.ask(backend)
+        self.time_rank_candidates_of_256_rows(backend)
 
     def time_rank_candidates_of_256_rows(self, backend):
         self.rank_found(self.model, self.queries, self.found, 5, self.options)
@@ -96,6 +121,20 @@ class Neighbours(BackendSuite):
 
     def time_neighbours_of_256_rows(self, backend):
         self.search(self.found_for, 76, 1.0)
+
+
+class Training(Suite):
+    """A ranker of 4,000 rows by `fit` with the defaults of the revision."""
+
+    def setup(self):
+        if not hasattr(self, "ranker"):
+            clf = ranked("numba")
+            self.X, self.Y = data.load("X_train")[:N_TRAIN], data.load("Y_train")[:N_TRAIN]
+            self.ranker = type(clf)(n_jobs=1)
+            self.time_fit()
+
+    def time_fit(self):
+        self.ranker.fit(self.X, self.Y)
 
 
 class Stages(Suite):

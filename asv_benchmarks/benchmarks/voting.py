@@ -9,9 +9,13 @@ import importlib
 
 import numpy as np
 
-from swnn_xp.results import Neighbours
-from swnn_xp.rows.records import LabelRows
-from swnn_xp.vote.votes import rank, vote
+try:
+    from swnn_xp.results import Neighbours
+    from swnn_xp.rows.records import LabelRows
+    from swnn_xp.vote.votes import rank, vote
+except ImportError:  # where the first revisions have them
+    from swnn_xp._types import LabelRows, Neighbours
+    from swnn_xp.vote import rank, vote
 
 from . import data
 from .common import BACKEND_NAMES, LARGE_BATCH, Suite, clock, fit, queries, require, wait
