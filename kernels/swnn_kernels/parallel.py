@@ -1,4 +1,4 @@
-"""Work on several threads, one of which is the caller's."""
+"""Work on several threads, one of which is the caller's; values that threads share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import contextlib
 import itertools
 import threading
 from collections.abc import Callable, Generator, Sequence
-from typing import Generic, TypeVar
+from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -99,3 +100,30 @@ class _Shared(Generic[Item, Result]):
                 self._running -= 1
                 self._changed.notify_all()
         return True
+
+
+class once_property(cached_property[Result]):
+    """A `cached_property` for which other threads wait: since Python 3.12 each computes its own.
+
+    Values that threads compute apart cost time and memory twice, and may differ in identity.
+
+    Examples
+    --------
+    >>> class Answer:
+    ...     @once_property
+    ...     def value(self):
+    ...         print("computing")
+    ...         return 42
+    >>> answer = Answer()
+    >>> answer.value + answer.value
+    computing
+    84
+    """
+
+    def __init__(self, function: Callable[[Any], Result]) -> None:
+        super().__init__(function)
+        self._lock = threading.RLock()
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        with self._lock:
+            return super().__get__(instance, owner)

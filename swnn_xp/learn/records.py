@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from swnn_kernels.dtypes import frozen
 from swnn_kernels.learn.bins import N_BINS
 from swnn_kernels.learn.candidates import Selection
 from swnn_kernels.learn.scorer import Ranker, Scorer
+from swnn_kernels.parallel import once_property
 from swnn_xp.learn.calibration import Calibration
 from swnn_xp.learn.known_neighbours import KnownNeighbours
 from swnn_xp.learn.settings import Rule
@@ -61,13 +61,13 @@ class Learned:
         # Without what is cached: copies on a device can't be pickled, and are soon made again.
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
-    @cached_property
+    @once_property
     def checked_ranker(self) -> Ranker:
         """The ranker, read-only; raises ValueError if its arrays can't be one."""
         check_ranker(self.ranker, self.n_features, len(self.selection.cuts))
         return map_ranker(lambda array: frozen(np.ascontiguousarray(array)), self.ranker)
 
-    @cached_property
+    @once_property
     def scorer(self) -> Scorer:
         """The ranker as the kernels take it."""
         return Scorer.prepare(self.checked_ranker, self.n_features)

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 
+from swnn_kernels.parallel import once_property
 from swnn_xp._checks import check_width
 from swnn_xp.backends import Index, Options, Placement, Settings
 from swnn_xp.model.targets import Targets
@@ -97,20 +97,20 @@ class Model:
         """Number of rows not removed."""
         return self.n_positions - (0 if self.removed is None else int(self.removed.sum()))
 
-    @cached_property
+    @once_property
     def offsets(self) -> tuple[int, ...]:
         """Position of each segment's first row."""
         sizes = [segment.n_rows for segment in self.segments]
         return tuple(int(offset) for offset in np.cumsum([0, *sizes[:-1]]))
 
-    @cached_property
+    @once_property
     def checked_labels(self) -> LabelRows:
         """The labels; raises ValueError if they came from a file and an id is out of range."""
         if self.untrusted:
             check_label_ids(self.labels)
         return self.labels
 
-    @cached_property
+    @once_property
     def label_counts(self) -> NDArray[np.int64]:
         """Number of rows not removed for each label."""
         labels = self.checked_labels
@@ -248,16 +248,16 @@ class Model:
         at = int(np.searchsorted(self.offsets, position, side="right")) - 1
         return self.segments[at].shared(position - self.offsets[at], features)
 
-    @cached_property
+    @once_property
     def placed_labels(self) -> Any:
         """The labels as the backend takes them, prepared once."""
         return self.placement.labels(self.checked_labels)
 
-    @cached_property
+    @once_property
     def _placed_ids(self) -> Array | None:
         return None if self.row_ids is None else self.placement.to_device(self.row_ids)
 
-    @cached_property
+    @once_property
     def _placed_removed(self) -> tuple[Array | None, ...]:
         """Marks of removed rows for each segment."""
         removed = self.removed

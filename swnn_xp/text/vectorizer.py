@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from swnn_kernels.parallel import once_property
 from swnn_xp.rows.canonical import to_csr
 from swnn_xp.text._from_sklearn import taken_over
 from swnn_xp.text.analysis import Analysis, make_analyzer
@@ -88,7 +88,7 @@ class TextVectorizer:
         """Name of each feature."""
         return self._terms() if callable(self._terms) else self._terms
 
-    @cached_property
+    @once_property
     def vocabulary(self) -> dict[str, int]:
         """Feature of each term."""
         return {term: i for i, term in enumerate(self.terms)}

@@ -105,8 +105,19 @@ def struct_view(record: Any) -> Any:
     return open_table
 
 
+class _Words:
+    """The words of a table and the record whose addresses they are: the base of the table."""
+
+    def __init__(self, words: np.ndarray, record: Any) -> None:
+        self.words, self.record = words, record
+        self.__array_interface__ = words.__array_interface__
+
+
 def table(record: Any) -> np.ndarray:
-    """Addresses and sizes of a record's arrays and tables; valid only while the record is kept."""
+    """Addresses and sizes of a record's arrays and tables.
+
+    The table keeps the record alive: whoever holds an address holds what it points to.
+    """
     check_arrays(record)
     words = np.zeros((len(record), _WORDS), dtype=np.int64)
     for slot, (field, value) in enumerate(zip(fields_of(type(record)), record, strict=True)):
@@ -117,4 +128,4 @@ def table(record: Any) -> np.ndarray:
         else:
             words[slot, 0] = value
     words.flags.writeable = False
-    return words.reshape(-1)
+    return np.asarray(_Words(words.reshape(-1), record))

@@ -17,10 +17,7 @@ from swnn_kernels.vote.labels import Labels
 
 
 class Searcher:
-    """Buffers for queries of at most ``longest`` features and answers of at most k labels.
-
-    A table does not keep the arrays that it points to: the records are kept beside the tables.
-    """
+    """Buffers for queries of at most ``longest`` features and answers of at most k labels."""
 
     def __init__(
         self, index: HybridIndex, labels: Labels, method: str, n_neighbors: int, k: int,
@@ -31,16 +28,13 @@ class Searcher:
         self.buffers = query_buffers(index, labels, n_neighbors, k, longest)
         self.buffers_table = table(self.buffers)
         self.prune: Any = None
-        self._kept: list[Any] = [labels]
         self._answer: Any = kernels.answer_exhaustive
         self._call: Any = kernels.ExhaustiveCall
         if self.is_pruned:
             self.prune = prune_buffers(index, longest, budget)
-            self._kept.append(index.pruned)
             own: tuple[Any, ...] = index.pruned_table, self.buffers_table, table(self.prune)
             self._answer, self._call = kernels.answer_pruned, kernels.PrunedCall
         else:
-            self._kept.append(index.postings)
             own = table(index.postings), self.buffers_table
         self._tables = *own, table(labels)
 
@@ -63,5 +57,4 @@ class Searcher:
         """
         flat = out[0].reshape(-1), out[1].reshape(-1)
         call = self._call(*self._tables, task_table, queries_table, table(raw), *flat)
-        self._kept.append((raw, call))
         return partial(self._answer, table(call))

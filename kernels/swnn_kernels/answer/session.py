@@ -81,9 +81,8 @@ class Session:
         self._weights = check_feature_weights(feature_weights, index.n_features)
         flags = check_removed(removed, index.n_rows)
         _, alpha, beta = self._settings
-        # Two tasks and their tables: neighbours, labels. A table does not keep its record.
-        self._tasks = [Task(alpha, beta, self._budget, wants, flags) for wants in (0, 1)]
-        self._task_tables = [table(task) for task in self._tasks]
+        # One task for neighbours, one for labels.
+        self._tasks = [table(Task(alpha, beta, self._budget, wants, flags)) for wants in (0, 1)]
         self._make_buffers(1, min(_SHORTEST_BUFFER, index.n_features))
 
     def __reduce__(self) -> Any:
@@ -108,13 +107,13 @@ class Session:
         outs = [(np.empty((1, size), np.int64), np.empty((1, size))) for size in (n_neighbors, k)]
         query_table = table(query)
         answers = [
-            searcher.prepared(task_table, query_table, out, raw)
-            for task_table, out in zip(self._task_tables, outs, strict=True)
+            searcher.prepared(task, query_table, out, raw)
+            for task, out in zip(self._tasks, outs, strict=True)
         ]
         first_rows = [(ids[0], values[0]) for ids, values in outs]
         self._bound = self._bind(k, raw, first_rows[0])
         self._answers, self._first_rows = answers, first_rows
-        self._searcher, self._raw, self._query = searcher, raw, query
+        self._searcher, self._raw = searcher, raw
         self._places: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
 
     def _bind(self, k: int, raw: kernels.RawQuery, found: tuple[np.ndarray, np.ndarray]) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from swnn_kernels.index.arrays import StoredArrays
 from swnn_kernels.index.build import FEWEST, build_arrays
 from swnn_kernels.index.validation import check_entries, check_layout, check_rows
 from swnn_kernels.index.views import Postings, PrunedIndex, pruned_index
+from swnn_kernels.parallel import once_property
 from swnn_kernels.records import Rows
 
 
@@ -116,17 +116,17 @@ class HybridIndex:
         """Size of the largest row."""
         return int(self.stored.sizes[1])
 
-    @cached_property
+    @once_property
     def pruned(self) -> PrunedIndex:
         """The arrays as the pruned search takes them."""
         return pruned_index(self.stored)
 
-    @cached_property
+    @once_property
     def pruned_table(self) -> Any:
         """Table of `pruned`."""
         return table(self.pruned)
 
-    @cached_property
+    @once_property
     def postings(self) -> Postings:
         """Postings lists of all features, for the exhaustive search; kept after the first use."""
         return self._inverted()

@@ -14,8 +14,8 @@ checksums of the files can detect.
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,6 +60,7 @@ def _first_bad_list(lists_table, features):  # type: ignore[no-untyped-def]
     return np.int64(-1)
 
 
+@dataclass(frozen=True, eq=False)
 class UntrustedIndex(HybridIndex):
     """An index that `from_arrays` put together from files, which may be damaged or forged.
 
@@ -76,21 +77,26 @@ class UntrustedIndex(HybridIndex):
     ValueError: index: the list of feature 1 is damaged
     """
 
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
-        """Put an index together after a check of shapes and pointers."""
-        index = super().from_arrays(arrays)
-        check_layout(index.stored)
-        return index
+    is_checked: np.ndarray = field(init=False, repr=False)
+    """Which features' postings lists are sound: kernels set it, so there must be only one."""
+    _lists: Any = field(init=False, repr=False)
+    _was_checked: list[bool] = field(init=False, repr=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        check_layout(self.stored)
+        is_checked, stored = np.zeros(self.n_features, dtype=np.uint8), self.stored
+        lists = _CheckedLists(is_checked, stored.list_indptr, stored.list_rows, self.n_rows)
+        object.__setattr__(self, "is_checked", is_checked)
+        object.__setattr__(self, "_lists", table(lists))
 
     @property
     def checked_lists(self) -> np.ndarray:  # type: ignore[override]
         """Which features' postings lists have been checked and are sound."""
-        return frozen(self._lists.is_checked)
+        return frozen(self.is_checked)
 
     def check_lists(self, features: np.ndarray) -> None:
         """Check the postings lists of a query's features that have not been checked yet."""
-        bad = _first_bad_list(self._lists_table, features)
+        bad = _first_bad_list(self._lists, features)
         if bad >= 0:
             raise ValueError(f"index: the list of feature {bad} is damaged")
 
@@ -108,18 +114,3 @@ class UntrustedIndex(HybridIndex):
         if not self._was_checked:
             self.check()
             self._was_checked.append(True)
-
-    @cached_property
-    def _was_checked(self) -> list[bool]:
-        return []
-
-    @cached_property
-    def _lists(self) -> _CheckedLists:
-        is_checked = np.zeros(self.n_features, dtype=np.uint8)
-        return _CheckedLists(
-            is_checked, self.stored.list_indptr, self.stored.list_rows, self.n_rows
-        )
-
-    @cached_property
-    def _lists_table(self) -> Any:
-        return table(self._lists)

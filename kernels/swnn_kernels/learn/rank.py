@@ -197,7 +197,7 @@ def rank_raw(call_table, size):  # type: ignore[no-untyped-def]
 
 
 class Thread:
-    """Buffers of one thread and the tables that kernels open; a table keeps nothing alive."""
+    """Buffers of one thread, as the tables that kernels open."""
 
     def __init__(
         self, labels: Labels, scorer: Scorer, selection: Selection, k: int, longest: int
@@ -214,7 +214,6 @@ class Thread:
             np.empty(longest, np.int32),
         )
         look_ups = look_up_buffers(longest, scorer)
-        self.kept = labels, tally, scorer, buffers, look_ups
         self.tables = (
             table(labels), table(tally), table(scorer), table(buffers), table(look_ups),
         )  # fmt: skip

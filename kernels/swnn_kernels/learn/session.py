@@ -29,7 +29,6 @@ class _Bound:
         thread = Thread(*model, k, raw[0].size)
         self.best = np.empty(k, np.int64), np.empty(k)
         call = RankCall(*thread.tables, float(model[2].alpha), *raw, *found, *self.best)
-        self._kept = thread, call  # a table keeps nothing alive
         self.rank = partial(rank_raw, table(call))
 
     def first(self, k: int) -> Pair:
