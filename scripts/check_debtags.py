@@ -45,8 +45,8 @@ def main() -> None:
     data = load("debtags")
     print(data)
     for part, X, Y in (
-        ("training", data.X_train, data.Y_train),
-        ("test", data.X_test, data.Y_test),
+        ("training", data.X_train, data.y_train),
+        ("test", data.X_test, data.y_test),
     ):
         unused = int((np.bincount(Y.indices, minlength=Y.shape[1]) == 0).sum())
         words, tags = X.nnz / X.shape[0], Y.nnz / Y.shape[0]
@@ -63,8 +63,8 @@ def main() -> None:
     counts = load("debtags", weighting="counts")
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, "train.txt.xz"), Path(folder, "test.txt.xz")]
-        write_xmc(paths[0], counts.X_train, counts.Y_train)
-        write_xmc(paths[1], counts.X_test, counts.Y_test)
+        write_xmc(paths[0], counts.X_train, counts.y_train)
+        write_xmc(paths[1], counts.X_test, counts.y_test)
         size = sum(path.stat().st_size for path in paths)
         took = best_time(lambda: [read_xmc(path) for path in paths])
         print(f"as repository text, without names: {size} bytes, read in {took:.2f} s CPU")

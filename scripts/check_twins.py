@@ -47,7 +47,7 @@ def check(name: str, scale: float, seed: int) -> bool:
           f"{twin.X_train.nnz} entries; {took:.1f} s CPU, peak so far {peak:.2f} GiB")  # fmt: skip
     print("| table | | " + " | ".join(COLUMNS) + " |\n|" + "---|" * (len(COLUMNS) + 2))
     good = True
-    values = counts_of(twin.X_train, twin.Y_train)
+    values = counts_of(twin.X_train, twin.y_train)
     for table, paper, found in zip(TABLES, PAPER_SUMMARIES[name], values, strict=True):
         twins = five_numbers(found)
         close = [is_close(*row) for row in zip(COLUMNS, paper, twins, strict=True)]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from swnn_xp._version import __version__
 
 if TYPE_CHECKING:
+    from swnn_xp._estimator import ModelChangedError
     from swnn_xp.classifier import SWNNClassifier
     from swnn_xp.io import read_names, read_svmlight, read_xmc, write_names, write_xmc
     from swnn_xp.learned_weights import LearnedWeights
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LearnedWeights",
+    "ModelChangedError",
     "Neighbours",
     "RankedProbabilities",
     "Ranking",
@@ -36,6 +38,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ModelChangedError": "swnn_xp._estimator",
     "LearnedWeights": "swnn_xp.learned_weights",
     "SWNNRanker": "swnn_xp.ranker",
     "load": "swnn_xp.loading",

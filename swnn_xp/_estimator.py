@@ -16,11 +16,15 @@ class NotFittedError(ValueError, AttributeError):
     """The estimator has no training rows yet."""
 
 
+class ModelChangedError(RuntimeError):
+    """Another thread changed the model while this change was being made; nothing was changed."""
+
+
 def not_fitted(estimator: object) -> NotFittedError:
     """The error to raise; it is scikit-learn's too where scikit-learn is in use."""
     name = type(estimator).__name__
     return _error_class("sklearn.exceptions" in sys.modules)(
-        f"this {name} is not fitted yet; call fit(X, Y) first"
+        f"this {name} is not fitted yet; call fit(X, y) first"
     )
 
 

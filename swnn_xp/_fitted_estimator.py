@@ -118,17 +118,18 @@ class FittedEstimator(Estimator):
         }
         if not self.__sklearn_is_fitted__():
             return facts(f"{type(self).__name__}, not fitted", rows)
+        model = self._fitted_model()
         rows |= {
-            "training rows": f"{self.n_samples_fit_:,}",
-            "features": f"{self.n_features_in_:,}",
-            "labels": f"{self.n_labels_:,}",
-            "backend": self.backend_,
+            "training rows": f"{model.n_rows:,}",
+            "features": f"{model.n_features:,}",
+            "labels": f"{model.labels.n_labels:,}",
+            "backend": model.backend,
         }
         return facts(type(self).__name__, rows)
 
-    def _same_columns(self, X: Any) -> Any:
+    def _same_columns(self, model: Model, X: Any) -> Any:
         """Refuse a table with other columns than those of `fit`, and a matrix of another width."""
-        model, who = self._fitted_model(), type(self).__name__
+        who = type(self).__name__
         if as_texts(X) is not None:
             return X
         names = model.names.get("feature_names") if column_names(X) is not None else None

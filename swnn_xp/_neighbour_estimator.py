@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from swnn_xp._checks import (
@@ -21,13 +22,13 @@ from swnn_xp._checks import (
     check_threads,
     check_width,
 )
+from swnn_xp._estimator import ModelChangedError
 from swnn_xp._feature_space import column_names
 from swnn_xp._predicting_estimator import PredictingEstimator
 from swnn_xp.backends import Options, Settings, get_backend, resolve
-from swnn_xp.learn.vote_calibration import fitting_calibration
 from swnn_xp.model.changes import append, compact, moved, new_model, remove
 from swnn_xp.model.files import Extra, SavedModel, open_model, save_model
-from swnn_xp.model.model import Model
+from swnn_xp.model.model import Current, Model
 from swnn_xp.model.names import known_names, label_id, more_label_uris, more_row_names
 from swnn_xp.model.targets import encode_labels, encode_more
 from swnn_xp.results import Neighbours
@@ -40,8 +41,8 @@ from swnn_xp.text.texts import fit_vectorizer, term_names
 if TYPE_CHECKING:
     from swnn_xp.model.session import Session
 
-# A query that moves the model to another device must not undo the change of another thread.
-_swapping = threading.Lock()
+SWAPPING = threading.Lock()
+"""Held for the moment in which a model takes the place of the one that it was made from."""
 
 
 class NeighbourEstimator(PredictingEstimator):
@@ -57,11 +58,12 @@ class NeighbourEstimator(PredictingEstimator):
     memory_budget: int
     n_jobs: int
     device: Any
+    calibrate: bool
 
     def fit(
         self,
         X: Any,
-        Y: Any,
+        y: Any,
         *,
         feature_names: list[str] | None = None,
         label_names: list[str] | None = None,
@@ -74,7 +76,7 @@ class NeighbourEstimator(PredictingEstimator):
         Parameters
         ----------
         X : sparse or dense matrix (n_rows, n_features), or texts with a ``vectorizer``
-        Y : labels of the rows
+        y : labels of the rows
             A sparse or dense 0/1 matrix (n_rows, n_labels); or a list of labels for each row; or,
             in one dimension, one class for each row. Predictions come back in the same form.
         feature_names, label_names, row_names : list of str, optional
@@ -97,20 +99,24 @@ class NeighbourEstimator(PredictingEstimator):
         index_class = backend.load()
         placement = index_class.placement.find(backend.name, self.device, X)
         weights = check_feature_weights(feature_weights)
-        labels, targets, found = encode_labels(Y, label_names)
+        labels, targets, found = encode_labels(y, label_names)
         rows = placement.prepare(X, "X", weights)
+        if weights is not None and weights.size != rows.n_features:
+            raise ValueError(
+                f"feature_weights has {weights.size} weights, but X has {rows.n_features} features"
+            )
         check_training_rows(rows.n_rows, labels.n_rows)
         features = term_names(text, feature_names) or column_names(X)
         names = all_names(rows, labels, features, found or label_names, row_names)
         model = new_model(index_class, placement, rows, labels, names)
         model = replace(model, feature_weights=weights, vectorizer=text, targets=targets)
-        self._set_model(self._learn(model))
+        self._model = self._learn(model)
         return self
 
     def partial_fit(
         self,
         X: Any,
-        Y: Any,
+        y: Any,
         *,
         classes: Any = None,
         label_names: list[str] | None = None,
@@ -118,20 +124,21 @@ class NeighbourEstimator(PredictingEstimator):
     ) -> Self:
         """Append training rows; the next query finds them.
 
-        Queries may run in other threads meanwhile. Threads that change the model (`partial_fit`,
-        `remove`, `compact`) need a lock of their own: of two changes at once, one may be lost.
+        Other threads may ask and change the model meanwhile. `partial_fit` and `remove` are then
+        applied one after the other; what takes long (`compact`, `compress`, `relearn`) raises
+        ModelChangedError instead, and changes nothing, if it was overtaken.
 
         Parameters
         ----------
         X : matrix (n_new, n_features)
             The features of `fit`; fewer with ``allow_narrower``.
-        Y : matrix (n_new, n_labels), or labels as at `fit`
+        y : matrix (n_new, n_labels), or labels as at `fit`
             A matrix may be wider than before: the new columns are new labels. Labels given by value
             that are new get the columns that follow.
         classes : sequence, optional
             All labels there may be, at the first call, where labels are given by value.
         label_names : list of str, optional
-            Names of all labels, if the model has names and Y brings new labels.
+            Names of all labels, if the model has names and y brings new labels.
         row_names : list of str, optional
             Names of the new rows.
 
@@ -141,13 +148,25 @@ class NeighbourEstimator(PredictingEstimator):
             The new rows have the ids that follow the largest one given so far.
         """
         if not self.__sklearn_is_fitted__():
-            encoded = encode_labels(Y, label_names, classes)
+            encoded = encode_labels(y, label_names, classes)
             return self.fit(X, encoded, label_names=label_names, row_names=row_names)
-        model = self._current_model()
-        X = model.rows_of(self._same_columns(X))
+        self._current_model()  # moved, if it has to be, and asked with parameters that fit
+        self._change(lambda model: self._appended(model, X, y, label_names, row_names))
+        return self
+
+    def _appended(
+        self,
+        model: Model,
+        X: Any,
+        y: Any,
+        label_names: list[str] | None,
+        row_names: list[str] | None,
+    ) -> Model:
+        """The model with further rows."""
+        X = model.rows_of(self._same_columns(model, X))
         old, n_labels = model.names, model.labels.n_labels
         labels, targets, found = encode_more(
-            Y, model.targets, old.get("label_names"), n_labels, grow=True
+            y, model.targets, old.get("label_names"), n_labels, grow=True
         )
         label_names = label_names or found
         rows = model.placement.prepare(X, "X", model.feature_weights)
@@ -156,7 +175,7 @@ class NeighbourEstimator(PredictingEstimator):
         rows = rows._replace(n_features=model.n_features)
         width = max(n_labels, labels.n_labels)
         if "label_names" in old and width > n_labels and label_names is None:
-            raise ValueError(f"Y brings new labels: label_names must name all {width}")
+            raise ValueError(f"y brings new labels: label_names must name all {width}")
         added = check_names(row_names, rows.n_rows, "row_names")
         names = known_names(
             feature_names=old.get("feature_names"),
@@ -167,29 +186,27 @@ class NeighbourEstimator(PredictingEstimator):
         values = (
             None if model.values is None else exact_values(canonical_rows(host_matrix(X)).values)
         )
-        appended = append(model, rows, labels, names, values)
-        self._set_model(replace(appended, targets=targets))
-        return self
+        return replace(append(model, rows, labels, names, values), targets=targets)
 
     def remove(self, ids: Any) -> Self:
-        """Remove training rows by id; the ids of the others stay, and none is given twice.
-
-        Threads that change the model need a lock of their own, as for `partial_fit`.
-        """
-        self._set_model(remove(self._fitted_model(), ids))
+        """Remove training rows by id; the ids of the others stay, and none is given twice."""
+        self._change(lambda model: remove(model, ids))
         return self
 
     def set_label_uris(self, uris: list[str]) -> Self:
         """Give the labels addresses beside their names, such as those of a thesaurus."""
-        model = self._fitted_model()
-        checked = check_names(uris, model.labels.n_labels, "label_uris")
-        names = dict(model.names) | known_names(label_uris=checked)
-        self._set_model(replace(model, names=names))
+
+        def named(model: Model) -> Model:
+            checked = check_names(uris, model.labels.n_labels, "label_uris")
+            return replace(model, names=dict(model.names) | known_names(label_uris=checked))
+
+        self._change(named)
         return self
 
     def compact(self) -> Self:
         """Index the remaining rows again as one segment: as fast and small as after `fit`."""
-        self._set_model(compact(self._current_model()))
+        model = self._current_model()
+        self._replace_model(model, compact(model), "compact")
         return self
 
     def kneighbors(self, X: Any, n_neighbors: int | None = None) -> Neighbours:
@@ -202,9 +219,9 @@ class NeighbourEstimator(PredictingEstimator):
             neighbour hold id -1 and similarity 0.
         """
         model = self._current_model()
-        wanted = self._settings().n_neighbors if n_neighbors is None else n_neighbors
+        wanted = self._settings(model).n_neighbors if n_neighbors is None else n_neighbors
         check_count(wanted, "n_neighbors")
-        X = self._same_columns(X)
+        X = self._same_columns(model, X)
         found = model.search(model.queries(X), int(wanted), float(self.beta), self._options())
         return Neighbours(*model.placement.as_input_kind(X, *model.with_ids(found)))
 
@@ -225,16 +242,14 @@ class NeighbourEstimator(PredictingEstimator):
         >>> labels.tolist()
         [0]
         """
-        if (backend := self._current_model().backend) != "numba":
-            raise ValueError(f"a session needs the backend 'numba', not '{backend}'")
         from swnn_xp.model.session import Session
 
-        calibration = fitting_calibration if getattr(self, "calibrate", False) else None
-        return Session(self._follower(), self._settings(), budget=budget, calibration=calibration)
+        return Session(self._follower(), budget=budget)
 
     def label_id(self, label: int | str) -> int:
         """Turn a label's name or id into its id, or say that there is no such label."""
-        return label_id(label, self.label_names_, self.n_labels_)
+        model = self._fitted_model()
+        return label_id(label, model.names.get("label_names"), model.labels.n_labels)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a folder (arrays and a manifest, no pickle)."""
@@ -289,6 +304,10 @@ class NeighbourEstimator(PredictingEstimator):
         """Add what a subclass learns from the indexed rows."""
         return model
 
+    def _calibration(self, model: Model) -> Any:
+        """Map from shares of votes to probabilities, if there is one."""
+        return None
+
     def _extra(self, model: Model) -> Extra:
         """What is saved beside the model."""
         return Extra()
@@ -297,7 +316,8 @@ class NeighbourEstimator(PredictingEstimator):
         """Put back what `_extra` has given."""
         return model
 
-    def _settings(self) -> Settings:
+    def _settings(self, model: Model | None = None) -> Settings:
+        """The method's parameters; those of a model that learned them are its own."""
         return Settings(int(self.n_neighbors), float(self.alpha), float(self.beta))
 
     def _options(self) -> Options:
@@ -326,26 +346,65 @@ class NeighbourEstimator(PredictingEstimator):
         self._check_params()
         here = moved(model, self.backend, self.device)
         if here is not model:
-            with _swapping:
-                if self._model is model:
-                    self._model = here
+            self._swap(model, here)  # unless another thread has changed it: that change stays
         return here
 
-    def _follower(self) -> Callable[[], Model]:
-        """Return `_current_model` for a caller who asks often: it checks only what has changed."""
-        seen, backend = self._current_model(), self.backend
+    def _follower(self) -> Callable[[], Current]:
+        """Return a function that gives the current model and parameters; quick if nothing changed.
 
-        def current() -> Model:
-            nonlocal seen, backend
-            if self._model is not seen or self.backend is not backend:
-                seen, backend = self._current_model(), self.backend
+        A session asks it for every answer, so it compares identities.
+        """
+        backend, n_neighbors, alpha, beta, calibrate = self._followed()
+        seen = self._current()
+
+        def current() -> Current:
+            nonlocal seen, backend, n_neighbors, alpha, beta, calibrate
+            if (
+                self._model is not seen.model
+                or self.n_neighbors is not n_neighbors
+                or self.alpha is not alpha
+                or self.beta is not beta
+                or self.backend is not backend
+                or self.calibrate is not calibrate
+            ):
+                backend, n_neighbors, alpha, beta, calibrate = self._followed()
+                seen = self._current()
             return seen
 
         return current
 
-    def _set_model(self, model: Model) -> None:
-        with _swapping:
-            self._model = model
+    def _followed(self) -> tuple[Any, ...]:
+        return self.backend, self.n_neighbors, self.alpha, self.beta, self.calibrate
+
+    def _current(self) -> Current:
+        model = self._current_model()
+        return Current(model, self._settings(model), partial(self._calibration, model))
+
+    def _change(self, step: Callable[[Model], Model]) -> None:
+        """Replace the model by what a short step makes of it, again if another thread did so."""
+        while True:
+            model = self._fitted_model()
+            if self._swap(model, step(model)):
+                return
+
+    def _replace_model(self, old: Model, new: Model, action: str, **params: Any) -> None:
+        """Put what was made of a model in its place; ModelChangedError if it is there no more.
+
+        Parameters that the new model was made with are set with it.
+        """
+        if not self._swap(old, new, **params):
+            raise ModelChangedError(
+                f"another thread changed the model during {action}: call {action} again"
+            )
+
+    def _swap(self, old: Model, new: Model, **params: Any) -> bool:
+        with SWAPPING:
+            if self._model is not old:
+                return False
+            for name, value in params.items():
+                setattr(self, name, value)
+            self._model = new
+            return True
 
 
 def all_names(
@@ -364,8 +423,8 @@ def all_names(
 
 
 def check_training_rows(n_rows: int, n_label_rows: int) -> None:
-    """Require as many rows in X as in Y, and one at least."""
+    """Require as many rows in X as in y, and one at least."""
     if n_rows != n_label_rows:
-        raise ValueError(f"X has {n_rows} rows but Y has {n_label_rows}")
+        raise ValueError(f"X has {n_rows} rows but y has {n_label_rows}")
     if n_rows == 0:
         raise ValueError("X has no rows: there is nothing to learn from")

@@ -11,11 +11,12 @@ from swnn_xp._fitted_estimator import FittedEstimator
 from swnn_xp.metrics import precision_at_k
 from swnn_xp.model.model import Model
 from swnn_xp.model.predictions import (
+    MatrixOf,
     as_given,
     best_classes,
     chosen_as_given,
-    class_decisions,
     class_probabilities,
+    class_scores,
 )
 from swnn_xp.model.targets import encode_more, label_matrix, texts
 from swnn_xp.results import Ranking
@@ -23,11 +24,15 @@ from swnn_xp.rows.input_kind import host_matrix
 
 
 class PredictingEstimator(FittedEstimator):
-    """Predictions from a ranking and from sparse matrices, which a subclass computes."""
+    """Predictions from a ranking and from sparse matrices, which a subclass computes.
+
+    Every method takes the current model once and uses it to the end: another thread may replace it
+    meanwhile, by one with other labels.
+    """
 
     def predict_topk(self, X: Any, k: int = 5) -> Ranking:
         """Rank the labels of each row."""
-        raise NotImplementedError
+        return self._ranking(self._current_model(), X, k)
 
     def predict_names(self, X: Any, k: int = 5) -> list[list[str]]:
         """Name the best labels of each row, the best first.
@@ -41,30 +46,32 @@ class PredictingEstimator(FittedEstimator):
         >>> clf.predict_names([[2, 0], [0, 0]], k=2)
         [['a'], []]
         """
-        model = self._fitted_model()
+        model = self._current_model()
         names = model.names.get("label_names") or texts(model.targets.values)
         if names is None:
             raise ValueError("the model has no label names: give label_names to fit")
         check_count(k, "k")
-        best = host_matrix(self.predict_topk(X, model.n_ranked(int(k))).labels)
+        best = host_matrix(self._ranking(model, X, model.n_ranked(int(k))).labels)
         return [[names[label] for label in row if label >= 0] for row in best.tolist()]
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of labels, as a matrix (n_queries, n_labels) of X's library.
 
-        Sparse, or dense if Y was dense at `fit`; always dense for array-API namespaces other than
+        Sparse, or dense if y was dense at `fit`; always dense for array-API namespaces other than
         CuPy and torch, which have no sparse matrices. `SWNNClassifier`: the share of the
         neighbours' weight that voted for a label; with ``calibrate``, what that share has meant for
         training rows. `SWNNRanker`: calibrated, for candidates.
 
         After a `fit` with one class per row: a NumPy array whose rows add up to 1. A row without
-        neighbours gets the share of each class among the training rows.
+        neighbours gets the share of each class among the training rows. The likeliest class is
+        always that of `predict`: where calibration makes classes equally likely, the better scored
+        one is nudged ahead.
         """
-        model, X = self._current_model(), self._same_columns(X)
-        matrix = self._probability_matrix(model, X)
+        model = self._current_model()
+        X = self._same_columns(model, X)
         if model.targets.form == "classes":
-            return class_probabilities(model, matrix, lambda: self._score_matrix(model, X))
-        return as_given(model, matrix)
+            return class_probabilities(model, *self._matrices(model, X, "scores", "probabilities"))
+        return as_given(model, *self._matrices(model, X, "probabilities"))
 
     def decision_function(self, X: Any) -> Any:
         """Scores of labels that got a vote or are candidates, as a matrix like `predict_proba`'s.
@@ -73,48 +80,53 @@ class PredictingEstimator(FittedEstimator):
         ``1 / (1 - s)`` below, so that the order stays and labels that are no candidates (0) come
         last. After a `fit` with two classes, one for each row: how much more likely the second is.
         """
-        model, X = self._current_model(), self._same_columns(X)
-        matrix = self._score_matrix(model, X)
-        if model.targets.form == "classes":
-            return class_decisions(model, matrix, lambda: self.predict_proba(X))
-        return as_given(model, matrix)
+        model = self._current_model()
+        X = self._same_columns(model, X)
+        if model.targets.form != "classes":
+            return as_given(model, *self._matrices(model, X, "scores"))
+        if model.labels.n_labels != 2:
+            return class_scores(model, *self._matrices(model, X, "scores"))
+        # scikit-learn wants one figure for two classes, in the order of the probabilities.
+        likely = class_probabilities(model, *self._matrices(model, X, "scores", "probabilities"))
+        return likely[:, 1] - likely[:, 0]
 
     def predict(self, X: Any) -> Any:
-        """Labels whose probability passes the ``threshold``, in the form that Y had at `fit`.
+        """Labels whose probability passes the ``threshold``, in the form that y had at `fit`.
 
         A sparse or dense 0/1 matrix, or a list of labels for each row. After a `fit` with one class
         per row: the best class of each row, and the most frequent one where it has no neighbours.
         """
-        if self._fitted_model().targets.form == "classes":
-            best = self.predict_topk(X, k=1).labels
-            return best_classes(self._fitted_model(), best)
-        model, X = self._current_model(), self._same_columns(X)
-        return chosen_as_given(model, self._chosen_matrix(model, X))
+        return self._predicted(self._current_model(), X)
 
     def score(self, X: Any, y: Any) -> float:
         """Precision at 1: the share of rows whose best label is right."""
         model = self._current_model()
         if model.targets.form == "classes":
-            return float(np.mean(self.predict(X) == np.asarray(host_matrix(y))))
+            return float(np.mean(self._predicted(model, X) == np.asarray(host_matrix(y))))
         names, n_labels = model.names.get("label_names"), model.labels.n_labels
         truth = encode_more(y, model.targets, names, n_labels, grow=True).labels
         if truth.n_labels < n_labels:
-            raise ValueError(f"Y has {truth.n_labels} labels, but the model has {n_labels}")
-        best = host_matrix(self.predict_topk(X, k=1).labels)
+            raise ValueError(f"y has {truth.n_labels} labels, but the model has {n_labels}")
+        best = host_matrix(self._ranking(model, X, 1).labels)
         return precision_at_k(label_matrix(truth), best, k=1)
+
+    def _predicted(self, model: Model, X: Any) -> Any:
+        if model.targets.form == "classes":
+            return best_classes(model, self._ranking(model, X, 1).labels)
+        X = self._same_columns(model, X)
+        return chosen_as_given(model, *self._matrices(model, X, "predicted"))
 
     def _current_model(self) -> Model:
         """Return the model where the parameters want it."""
         raise NotImplementedError
 
-    def _score_matrix(self, model: Model, X: Any) -> Any:
-        """Scores as a sparse matrix of X's library; positive for labels that can matter."""
+    def _ranking(self, model: Model, X: Any, k: int) -> Ranking:
+        """Rank the labels of each row: arrays (n_queries, k) of X's library."""
         raise NotImplementedError
 
-    def _probability_matrix(self, model: Model, X: Any) -> Any:
-        """Probabilities as a sparse matrix."""
-        raise NotImplementedError
+    def _matrices(self, model: Model, X: Any, *wanted: MatrixOf) -> tuple[Any, ...]:
+        """What is wanted of the labels, each as a sparse matrix of X's library, from one search.
 
-    def _chosen_matrix(self, model: Model, X: Any) -> Any:
-        """Ones for the labels that are more likely right than wrong, as a sparse matrix."""
+        Scores are positive for labels that can matter.
+        """
         raise NotImplementedError

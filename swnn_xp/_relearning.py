@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swnn_xp._checks import plain
-from swnn_xp._neighbour_estimator import NeighbourEstimator
+from swnn_xp._neighbour_estimator import SWAPPING, NeighbourEstimator
 from swnn_xp._progress import StageProgress
 from swnn_xp.learn.compression import train_part
 from swnn_xp.learn.known_neighbours import by_id
@@ -22,11 +21,9 @@ from swnn_xp.learn.settings import TrainingSettings
 from swnn_xp.learn.staleness import Staleness, staleness, trained_now
 from swnn_xp.model.changes import compact
 from swnn_xp.model.model import Model
+from swnn_xp.model.names import label_id
 from swnn_xp.rows.canonical import exact_values
 from swnn_xp.rows.records import LabelRows, ValueRows
-
-CHANGING = threading.Lock()
-"""Held while a ranker's parameters and its model change together."""
 
 
 class RelearningEstimator(NeighbourEstimator):
@@ -61,8 +58,8 @@ class RelearningEstimator(NeighbourEstimator):
         Examples
         --------
         >>> from swnn_xp import SWNNRanker
-        >>> X, Y = [[1, 1, 0], [0, 1, 1], [1, 0, 0], [0, 0, 1]] * 5, [[1, 0], [0, 1]] * 10
-        >>> clf = SWNNRanker(n_neighbors=3).fit(X, Y).partial_fit([[1, 1, 1]] * 2, [[0, 0, 1]] * 2)
+        >>> X, y = [[1, 1, 0], [0, 1, 1], [1, 0, 0], [0, 0, 1]] * 5, [[1, 0], [0, 1]] * 10
+        >>> clf = SWNNRanker(n_neighbors=3).fit(X, y).partial_fit([[1, 1, 1]] * 2, [[0, 0, 1]] * 2)
         >>> clf.relearn().staleness_.labels.tolist()
         []
         """
@@ -75,24 +72,20 @@ class RelearningEstimator(NeighbourEstimator):
         if isinstance(labels, str):
             if labels != "all":
                 raise ValueError(f"labels must be 'all', None or a list of labels, got {labels!r}")
-            self._set_model(self._refitted(model))
+            self._replace_model(model, self._refitted(model), "relearn")
             return self
         wanted = np.zeros(model.labels.n_labels, bool)
-        wanted[self.staleness_.labels if labels is None else self._ids(labels)] = True
+        wanted[_staleness(model).labels if labels is None else _ids(model, labels)] = True
         if wanted.any():
             with StageProgress() as progress:
-                self._set_model(
-                    relearn_labels(model, wanted, self._training_settings(), progress.show)
-                )
+                trained = relearn_labels(model, wanted, self._training_settings(), progress.show)
+            self._replace_model(model, trained, "relearn")
         return self
 
     @property
     def staleness_(self) -> Staleness:
         """What has changed since labels were trained; ValueError if the model does not know."""
-        model = self._fitted_model()
-        if (trained := model.learned.trained) is None:
-            raise ValueError("the model comes from a version that kept no counts: call fit again")
-        return staleness(model, trained)
+        return _staleness(self._fitted_model())
 
     def _train(
         self, rows: ValueRows, labels: LabelRows, machine: Machine, names: Mapping[str, list[str]]
@@ -137,11 +130,11 @@ class RelearningEstimator(NeighbourEstimator):
         model = super()._current_model()
         if self._differing(model) is None:
             return model
-        with CHANGING:  # `compress` may be about to change both
-            model = super()._current_model()
+        with SWAPPING:  # `compress` may be about to change both
+            model = self._model
             name = self._differing(model)
         if name is None:
-            return model
+            return super()._current_model()
         raise ValueError(
             f"{name}={plain(getattr(self, name))!r}, but the ranker was trained with "
             f"{model.learned.params[name]!r}: call fit again, or set it back"
@@ -153,11 +146,19 @@ class RelearningEstimator(NeighbourEstimator):
         own = self._learned_params().items()
         return next((name for name, value in own if value != known.get(name, value)), None)
 
-    def _ids(self, labels: Iterable[int | str]) -> NDArray[np.int64]:
-        return np.asarray([self.label_id(label) for label in labels], np.int64)
-
     @abstractmethod
     def _training_settings(self) -> TrainingSettings: ...
 
     @abstractmethod
     def _learned_params(self) -> dict[str, Any]: ...
+
+
+def _staleness(model: Model) -> Staleness:
+    if (trained := model.learned.trained) is None:
+        raise ValueError("the model comes from a version that kept no counts: call fit again")
+    return staleness(model, trained)
+
+
+def _ids(model: Model, labels: Iterable[int | str]) -> NDArray[np.int64]:
+    names, n_labels = model.names.get("label_names"), model.labels.n_labels
+    return np.asarray([label_id(label, names, n_labels) for label in labels], np.int64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -25,9 +24,10 @@ from swnn_xp.model.explain import Explanation, explain_label, one_row
 from swnn_xp.model.files import Extra, SavedModel
 from swnn_xp.model.model import Model
 from swnn_xp.model.names import label_id
+from swnn_xp.model.predictions import MatrixOf
 from swnn_xp.results import RankedProbabilities, Ranking
 from swnn_xp.search.top_rows import in_slots
-from swnn_xp.vote.votes import Votes, keep_votes, ones, ranked_shares, scores, shares
+from swnn_xp.vote.votes import keep_votes, ones, ranked_shares, scores, shares
 
 __all__ = ["GIGABYTE", "NotFittedError", "SWNNClassifier"]
 
@@ -101,8 +101,8 @@ class SWNNClassifier(NeighbourEstimator):
     --------
     >>> from swnn_xp import SWNNClassifier
     >>> X = [[1, 1, 0], [0, 1, 1], [1, 0, 0]]
-    >>> Y = [[1, 0], [0, 1], [1, 0]]
-    >>> clf = SWNNClassifier(n_neighbors=2).fit(X, Y)
+    >>> y = [[1, 0], [0, 1], [1, 0]]
+    >>> clf = SWNNClassifier(n_neighbors=2).fit(X, y)
     >>> labels, scores = clf.predict_topk([[1, 1, 0]], k=1)
     >>> labels.tolist()
     [[0]]
@@ -144,11 +144,7 @@ class SWNNClassifier(NeighbourEstimator):
             ``labels`` and ``scores``, each (n_queries, k), best first; slots without a label hold
             -1 and score 0.
         """
-        model, X = self._current_model(), self._same_columns(X)
-        check_count(k, "k")
-        wanted = model.n_ranked(int(k))
-        best = model.rank(model.queries(X), self._settings(), wanted, self._options())
-        return Ranking(*model.placement.as_input_kind(X, *in_slots(int(k), *best)))
+        return super().predict_topk(X, k)
 
     def topk_probabilities(self, X: Any, k: int = 5) -> RankedProbabilities:
         """Rank the labels of each row, with the probability that each is right.
@@ -160,7 +156,7 @@ class SWNNClassifier(NeighbourEstimator):
             are those of `predict_topk`, probabilities those of `predict_proba`.
         """
         model, settings, options = self._current_model(), self._settings(), self._options()
-        X = self._same_columns(X)
+        X = self._same_columns(model, X)
         check_count(k, "k")
         voters = model.n_voters(settings.n_neighbors)
         found = model.search(model.queries(X), voters, settings.beta, options)
@@ -192,12 +188,14 @@ class SWNNClassifier(NeighbourEstimator):
         >>> clf.compress(0.67).n_samples_fit_
         2
         """
-        model = compact(self._current_model())
+        fitted = self._current_model()
+        model = compact(fitted)
         check_part(keep, "keep")
         check_seed(random_state)
         removed = np.ones(model.n_positions, bool)
         removed[covering_rows(model.checked_labels, float(keep), int(random_state))] = False
-        self._set_model(self._learn(compact(replace(model, removed=removed))))
+        model = self._learn(compact(replace(model, removed=removed)))
+        self._replace_model(fitted, model, "compress")
         return self
 
     def explain(self, x: Any, label: int | str) -> Explanation:
@@ -211,7 +209,7 @@ class SWNNClassifier(NeighbourEstimator):
         """
         model = self._current_model()
         wanted = label_id(label, model.names.get("label_names"), model.labels.n_labels)
-        row = self._same_columns(one_row(model, x))
+        row = self._same_columns(model, one_row(model, x))
         found = explain_label(model, row, wanted, self._settings(), self._options())
         if (calibration := self._calibration(model)) is None:
             return found
@@ -244,31 +242,27 @@ class SWNNClassifier(NeighbourEstimator):
     def _with_extra(self, model: Model, saved: SavedModel) -> Model:
         return replace(model, learned=votes_from(saved))
 
-    def _score_matrix(self, model: Model, X: Any) -> Any:
-        return self._vote_matrix(model, X, lambda votes, _: scores(votes))
+    def _ranking(self, model: Model, X: Any, k: int) -> Ranking:
+        X = self._same_columns(model, X)
+        check_count(k, "k")
+        wanted = model.n_ranked(int(k))
+        best = model.rank(model.queries(X), self._settings(), wanted, self._options())
+        return Ranking(*model.placement.as_input_kind(X, *in_slots(int(k), *best)))
 
-    def _probability_matrix(self, model: Model, X: Any) -> Any:
-        def likely(votes: Votes, calibration: Calibration | None) -> Any:
-            got = shares(votes)
-            return got if calibration is None else calibration.probabilities(got)
-
-        return self._vote_matrix(model, X, likely)
-
-    def _chosen_matrix(self, model: Model, X: Any) -> Any:
-        def choose(votes: Votes, calibration: Calibration | None) -> Votes:
-            return keep_votes(votes, predicted(shares(votes), self.threshold, calibration))
-
-        return self._vote_matrix(model, X, lambda votes, _: ones(votes), choose)
-
-    def _vote_matrix(
-        self,
-        model: Model,
-        X: Any,
-        values: Callable[[Votes, Calibration | None], Any],
-        choose: Callable[[Votes, Calibration | None], Votes] = lambda votes, _: votes,
-    ) -> Any:
+    def _matrices(self, model: Model, X: Any, *wanted: MatrixOf) -> tuple[Any, ...]:
         calibration = self._calibration(model)
         votes = model.vote(model.queries(X), self._settings(), self._options())
-        votes = choose(votes, calibration)
-        csr = votes.indptr, votes.labels, values(votes, calibration)
-        return model.placement.as_sparse_like(X, *csr, model.labels.n_labels)
+
+        def matrix(of: MatrixOf) -> Any:
+            kept, values = votes, shares(votes)
+            if of == "predicted":
+                kept = keep_votes(votes, predicted(values, self.threshold, calibration))
+                values = ones(kept)
+            elif of == "scores":
+                values = scores(votes)
+            elif calibration is not None:
+                values = calibration.probabilities(values)
+            csr = kept.indptr, kept.labels, values
+            return model.placement.as_sparse_like(X, *csr, model.labels.n_labels)
+
+        return tuple(map(matrix, wanted))

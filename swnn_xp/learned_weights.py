@@ -65,9 +65,9 @@ class LearnedWeights(Estimator):
     --------
     >>> from swnn_xp import LearnedWeights, SWNNClassifier
     >>> X = [[1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 1, 0]] * 5
-    >>> Y = [[1, 0], [0, 1], [1, 0], [0, 1]] * 5
-    >>> weights = LearnedWeights(n_neighbors=3).fit(X, Y)
-    >>> clf = SWNNClassifier(n_neighbors=3).fit(weights.transform(X), Y)
+    >>> y = [[1, 0], [0, 1], [1, 0], [0, 1]] * 5
+    >>> weights = LearnedWeights(n_neighbors=3).fit(X, y)
+    >>> clf = SWNNClassifier(n_neighbors=3).fit(weights.transform(X), y)
     >>> clf.predict_topk(weights.transform([[1, 0, 1]]), k=1).labels.tolist()
     [[0]]
     """

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-def precision_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
+def precision_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     """Share of the first ``k`` labels that are right.
 
     Examples
@@ -45,11 +45,11 @@ def precision_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> precision_at_k([[1, 0, 1], [0, 1, 0]], [[0, 1], [2, 1]], k=2)
     0.5
     """
-    judged = _judge(Y_true, labels, k)
+    judged = _judge(y_true, labels, k)
     return _mean(judged.hits.sum(axis=1) / k)
 
 
-def max_precision_at_k(Y_true: Any, k: int) -> float:
+def max_precision_at_k(y_true: Any, k: int) -> float:
     """Best precision at ``k`` that any ranking could reach: rows may have fewer than k labels.
 
     Examples
@@ -58,10 +58,10 @@ def max_precision_at_k(Y_true: Any, k: int) -> float:
     0.75
     """
     check_count(k, "k")
-    return _mean(np.minimum(np.diff(label_rows(Y_true, "Y_true").indptr), k) / k)
+    return _mean(np.minimum(np.diff(label_rows(y_true, "y_true").indptr), k) / k)
 
 
-def recall_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
+def recall_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     """Share of the true labels that are among the first ``k``.
 
     Examples
@@ -69,11 +69,11 @@ def recall_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> recall_at_k([[1, 0, 1], [0, 1, 0]], [[0, 1], [2, 1]], k=2)
     0.75
     """
-    judged = _judge(Y_true, labels, k)
+    judged = _judge(y_true, labels, k)
     return _mean(judged.hits.sum(axis=1) / np.maximum(np.diff(judged.truth.indptr), 1))
 
 
-def r_precision_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
+def r_precision_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     """Right labels among the first ``k``, relative to the most that the row allows (RP@k).
 
     A row with n true labels counts as its hits divided by min(k, n). Rows without true labels are
@@ -84,13 +84,13 @@ def r_precision_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> r_precision_at_k([[1, 0, 1], [0, 1, 0], [0, 0, 0]], [[0, 1], [2, 1], [0, 1]], k=2)
     0.75
     """
-    judged = _judge(Y_true, labels, k)
+    judged = _judge(y_true, labels, k)
     sizes = np.diff(judged.truth.indptr)
     some = sizes > 0
     return _mean(judged.hits.sum(axis=1)[some] / np.minimum(sizes[some], k))
 
 
-def ndcg_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
+def ndcg_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     """Discounted gain of the first ``k`` labels, relative to the best possible order.
 
     Examples
@@ -98,16 +98,16 @@ def ndcg_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> ndcg_at_k([[1, 0, 0]], [[0, 1]], k=2)
     1.0
     """
-    judged = _judge(Y_true, labels, k)
+    judged = _judge(y_true, labels, k)
     return _mean((judged.hits * _discounts(k)).sum(axis=1) / _ideal_gain(judged.truth, k))
 
 
-def propensities(Y_train: Any, A: float = 0.55, B: float = 1.5) -> NDArray[np.float64]:
+def propensities(y_train: Any, A: float = 0.55, B: float = 1.5) -> NDArray[np.float64]:
     """How likely each label is to be noted where it holds (Jain et al. 2016).
 
     Parameters
     ----------
-    Y_train : matrix of the training labels
+    y_train : matrix of the training labels
     A, B : float
         0.5, 0.4 for the large Wikipedia sets; 0.6, 2.6 for Amazon-670K and Amazon-3M.
 
@@ -116,7 +116,7 @@ def propensities(Y_train: Any, A: float = 0.55, B: float = 1.5) -> NDArray[np.fl
     >>> propensities([[1, 0]] * 8 + [[1, 1]]).round(3).tolist()
     [0.648, 0.455]
     """
-    train = label_rows(Y_train, "Y_train")
+    train = label_rows(y_train, "y_train")
     counts = np.bincount(train.indices, minlength=train.n_labels)
     return propensities_of_counts(counts, train.n_rows, A, B)
 
@@ -142,7 +142,7 @@ def propensities_of_counts(
     return found
 
 
-def psp_at_k(Y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -> float:
+def psp_at_k(y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -> float:
     """Precision at ``k`` with rare labels weighing more, relative to the best attainable.
 
     Examples
@@ -150,13 +150,13 @@ def psp_at_k(Y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -> f
     >>> psp_at_k([[1, 1]], [[0]], k=1, propensity=[0.5, 0.25])
     0.5
     """
-    judged = _judge(Y_true, labels, k)
+    judged = _judge(y_true, labels, k)
     gain = 1 / np.asarray(propensity, np.float64)
     reached = (judged.hits * _gains(judged.labels, gain)).sum(axis=1)
     return _ratio(reached, _best_gains(judged.truth, gain, k).sum(axis=1))
 
 
-def psndcg_at_k(Y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -> float:
+def psndcg_at_k(y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -> float:
     """Discounted gain with rare labels weighing more, relative to the best attainable.
 
     Examples
@@ -164,7 +164,7 @@ def psndcg_at_k(Y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -
     >>> psndcg_at_k([[1, 1]], [[1, 0]], k=2, propensity=[0.5, 0.25])
     1.0
     """
-    judged = _judge(Y_true, labels, k)
+    judged = _judge(y_true, labels, k)
     gain = 1 / np.asarray(propensity, np.float64)
     ideal = _ideal_gain(judged.truth, k)
     reached = (judged.hits * _gains(judged.labels, gain) * _discounts(k)).sum(axis=1)
@@ -172,25 +172,25 @@ def psndcg_at_k(Y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -
     return _ratio(reached / ideal, best / ideal)
 
 
-def coverage_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
-    """Share of the labels that occur in ``Y_true`` and were rightly predicted at least once.
+def coverage_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
+    """Share of the labels that occur in ``y_true`` and were rightly predicted at least once.
 
     Examples
     --------
     >>> coverage_at_k([[1, 0, 1], [0, 1, 0]], [[0, 1], [2, 1]], k=2)
     0.6666666666666666
     """
-    judged = _judge(Y_true, labels, k)
+    judged = _judge(y_true, labels, k)
     occurring = np.unique(judged.truth.indices).size
     return np.unique(judged.labels[judged.hits]).size / occurring if occurring else 0.0
 
 
-def f1_micro(Y_true: Any, Y_pred: Any) -> float:
+def f1_micro(y_true: Any, y_pred: Any) -> float:
     """Harmonic mean of precision and recall, over all pairs of a row and a label together.
 
     Parameters
     ----------
-    Y_true, Y_pred : matrices of the same shape, sparse or dense
+    y_true, y_pred : matrices of the same shape, sparse or dense
         The true and the predicted labels: 1 (or True) where a row has the label. Compare scores
         with a threshold to get a prediction, as below.
 
@@ -204,10 +204,10 @@ def f1_micro(Y_true: Any, Y_pred: Any) -> float:
     >>> f1_micro([[1, 0, 1], [0, 1, 1]], scores >= 0.5)
     0.6666666666666666
     """
-    return _micro(_predicted_counts(Y_true, Y_pred))
+    return _micro(_predicted_counts(y_true, y_pred))
 
 
-def f1_macro(Y_true: Any, Y_pred: Any) -> float:
+def f1_macro(y_true: Any, y_pred: Any) -> float:
     """Harmonic mean of precision and recall of each label, averaged over all labels.
 
     A label that is neither true nor predicted anywhere counts as 0, so labels that do not occur in
@@ -215,7 +215,7 @@ def f1_macro(Y_true: Any, Y_pred: Any) -> float:
 
     Parameters
     ----------
-    Y_true, Y_pred : matrices of the same shape, sparse or dense
+    y_true, y_pred : matrices of the same shape, sparse or dense
         As for `f1_micro`.
 
     See Also
@@ -227,10 +227,10 @@ def f1_macro(Y_true: Any, Y_pred: Any) -> float:
     >>> f1_macro([[1, 0, 1], [0, 1, 1]], [[1, 0, 0], [0, 0, 1]])
     0.5555555555555555
     """
-    return _macro(_predicted_counts(Y_true, Y_pred))
+    return _macro(_predicted_counts(y_true, y_pred))
 
 
-def f1_micro_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
+def f1_micro_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     """`f1_micro` of a prediction that consists of the first ``k`` labels of each row.
 
     Examples
@@ -238,10 +238,10 @@ def f1_micro_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> f1_micro_at_k([[1, 0, 1], [0, 1, 1]], [[0, 1], [2, -1]], k=1)
     0.6666666666666666
     """
-    return _micro(_ranked_counts(Y_true, labels, k))
+    return _micro(_ranked_counts(y_true, labels, k))
 
 
-def f1_macro_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
+def f1_macro_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     """`f1_macro` of a prediction that consists of the first ``k`` labels of each row.
 
     Examples
@@ -249,7 +249,7 @@ def f1_macro_at_k(Y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> f1_macro_at_k([[1, 0, 1], [0, 1, 1]], [[0, 1], [2, -1]], k=1)
     0.5555555555555555
     """
-    return _macro(_ranked_counts(Y_true, labels, k))
+    return _macro(_ranked_counts(y_true, labels, k))
 
 
 class Reliability(NamedTuple):
@@ -270,7 +270,7 @@ class Reliability(NamedTuple):
 
 
 def reliability(
-    Y_true: Any, labels: ArrayLike, probabilities: ArrayLike, n_bins: int = 10
+    y_true: Any, labels: ArrayLike, probabilities: ArrayLike, n_bins: int = 10
 ) -> Reliability:
     """How often predictions of each probability are right, as `topk_probabilities` made them.
 
@@ -284,7 +284,7 @@ def reliability(
     """
     check_count(n_bins, "n_bins")
     said = np.asarray(probabilities, dtype=np.float64)
-    judged = _judge(Y_true, labels, np.shape(labels)[-1])
+    judged = _judge(y_true, labels, np.shape(labels)[-1])
     if said.shape != judged.labels.shape or not np.all((said >= 0) & (said <= 1)):
         raise ValueError("probabilities must lie in 0..1, one for each of the labels")
     there = judged.labels >= 0
@@ -302,17 +302,17 @@ class _Counts(NamedTuple):
     either: NDArray[np.int64]  # sum of those that have it and those for which it is predicted
 
 
-def _predicted_counts(Y_true: Any, Y_pred: Any) -> _Counts:
-    truth, guess = label_rows(Y_true, "Y_true"), label_rows(Y_pred, "Y_pred")
+def _predicted_counts(y_true: Any, y_pred: Any) -> _Counts:
+    truth, guess = label_rows(y_true, "y_true"), label_rows(y_pred, "y_pred")
     shape, other = (truth.n_rows, truth.n_labels), (guess.n_rows, guess.n_labels)
     if shape != other:
-        raise ValueError(f"Y_pred must have the shape {shape} of Y_true, got {other}")
+        raise ValueError(f"y_pred must have the shape {shape} of y_true, got {other}")
     shared = np.intersect1d(_pairs(truth), _pairs(guess), assume_unique=True)
     return _counts(truth, shared % truth.n_labels, guess.indices)
 
 
-def _ranked_counts(Y_true: Any, labels: ArrayLike, k: int) -> _Counts:
-    truth, ranked, hits = _judge(Y_true, labels, k)
+def _ranked_counts(y_true: Any, labels: ArrayLike, k: int) -> _Counts:
+    truth, ranked, hits = _judge(y_true, labels, k)
     return _counts(truth, ranked[hits], ranked[ranked >= 0])
 
 
@@ -338,9 +338,9 @@ class _Judged(NamedTuple):
     hits: NDArray[np.bool_]  # (n_rows, k)
 
 
-def _judge(Y_true: Any, labels: ArrayLike, k: int) -> _Judged:
+def _judge(y_true: Any, labels: ArrayLike, k: int) -> _Judged:
     check_count(k, "k")
-    truth, ranked = label_rows(Y_true, "Y_true"), np.asarray(labels)
+    truth, ranked = label_rows(y_true, "y_true"), np.asarray(labels)
     if ranked.ndim != 2 or ranked.shape[0] != truth.n_rows:
         raise ValueError(f"labels must have {truth.n_rows} rows, got shape {ranked.shape}")
     if ranked.shape[1] < k:

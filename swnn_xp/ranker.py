@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -19,9 +18,8 @@ from swnn_xp._checks import (
 from swnn_xp._feature_space import column_names
 from swnn_xp._neighbour_estimator import all_names, check_training_rows
 from swnn_xp._progress import StageProgress
-from swnn_xp._relearning import CHANGING, RelearningEstimator
+from swnn_xp._relearning import RelearningEstimator
 from swnn_xp.backends import Settings, resolve
-from swnn_xp.learn.calibration import Calibration
 from swnn_xp.learn.compression import prepare_again, train_part
 from swnn_xp.learn.explain import RankedExplanation, explain_ranking
 from swnn_xp.learn.files import learned_from, stored_learned
@@ -35,6 +33,7 @@ from swnn_xp.model.explain import one_row
 from swnn_xp.model.files import Extra, SavedModel
 from swnn_xp.model.model import Model
 from swnn_xp.model.names import label_id
+from swnn_xp.model.predictions import MatrixOf
 from swnn_xp.model.targets import encode_labels
 from swnn_xp.results import RankedProbabilities, Ranking
 from swnn_xp.rows.canonical import canonical_rows
@@ -124,8 +123,8 @@ class SWNNRanker(RelearningEstimator):
     --------
     >>> from swnn_xp import SWNNRanker
     >>> X = [[1, 1, 0], [0, 1, 1], [1, 0, 0], [0, 0, 1]] * 5
-    >>> Y = [[1, 0], [0, 1], [1, 0], [0, 1]] * 5
-    >>> clf = SWNNRanker(n_neighbors=3).fit(X, Y)
+    >>> y = [[1, 0], [0, 1], [1, 0], [0, 1]] * 5
+    >>> clf = SWNNRanker(n_neighbors=3).fit(X, y)
     >>> clf.predict_topk([[1, 1, 0]], k=1).labels.tolist()
     [[0]]
     """
@@ -174,7 +173,7 @@ class SWNNRanker(RelearningEstimator):
     def fit(  # type: ignore[override]
         self,
         X: Any,
-        Y: Any,
+        y: Any,
         *,
         feature_names: list[str] | None = None,
         label_names: list[str] | None = None,
@@ -186,7 +185,7 @@ class SWNNRanker(RelearningEstimator):
         Parameters
         ----------
         X : sparse or dense matrix (n_rows, n_features), or texts with a ``vectorizer``
-        Y : labels of the rows, as for `SWNNClassifier.fit`
+        y : labels of the rows, as for `SWNNClassifier.fit`
         feature_names, label_names, row_names : list of str, optional
             Names for people, used by `explain` and the command line.
         vectorizer : TfidfVectorizer or TextVectorizer, optional
@@ -202,14 +201,14 @@ class SWNNRanker(RelearningEstimator):
         backend = resolve(self.backend, X)
         index_class = backend.load()
         placement = index_class.placement.find(backend.name, self.device, X)
-        labels, targets, found = encode_labels(Y, label_names)
+        labels, targets, found = encode_labels(y, label_names)
         rows = canonical_rows(host_matrix(X), "X")
         check_training_rows(rows.indptr.size - 1, labels.n_rows)
         features = term_names(text, feature_names) or column_names(X)
         names = all_names(rows, labels, features, found or label_names, row_names)
         machine = Machine(index_class, placement, self._options())
         model = self._train(rows, labels, machine, names)
-        self._set_model(replace(model, vectorizer=text, targets=targets))
+        self._model = replace(model, vectorizer=text, targets=targets)
         return self
 
     def compress(self, keep: float) -> Self:
@@ -221,11 +220,8 @@ class SWNNRanker(RelearningEstimator):
         machine = Machine(type(model.segments[0]), model.placement, self._options())
         ready = prepare_again(model, self._training_settings(), machine)
         with StageProgress() as progress:
-            model = train_part(ready, machine, float(keep), progress.show)
-        model = self._noted(model, keep)
-        with CHANGING:  # queries of other threads see both or neither
-            self.keep = keep
-            self._set_model(model)
+            small = train_part(ready, machine, float(keep), progress.show)
+        self._replace_model(model, self._noted(small, keep), "compress", keep=keep)
         return self
 
     def predict_topk(self, X: Any, k: int = 5) -> Ranking:
@@ -237,10 +233,7 @@ class SWNNRanker(RelearningEstimator):
             ``labels`` and ``scores``, each (n_queries, k), best first; slots without a label hold
             -1 and score 0. A score above 0 means that the label is more likely right than wrong.
         """
-        model, X = self._current_model(), self._same_columns(X)
-        check_count(k, "k")
-        best = self._ranked(model, X, model.n_ranked(int(k)))
-        return Ranking(*model.placement.as_input_kind(X, *in_slots(int(k), *best)))
+        return super().predict_topk(X, k)
 
     def topk_probabilities(self, X: Any, k: int = 5) -> RankedProbabilities:
         """Rank the labels of each row, with the probability that each is right.
@@ -251,7 +244,8 @@ class SWNNRanker(RelearningEstimator):
             ``labels``, ``scores`` and ``probabilities``, each (n_queries, k); labels and scores
             are those of `predict_topk`, probabilities those of `predict_proba`.
         """
-        model, X = self._current_model(), self._same_columns(X)
+        model = self._current_model()
+        X = self._same_columns(model, X)
         check_count(k, "k")
         best = self._ranked(model, X, model.n_ranked(int(k)))
         likely = with_probabilities(best, model.learned.calibration)
@@ -268,17 +262,14 @@ class SWNNRanker(RelearningEstimator):
         """
         model = self._current_model()
         wanted = label_id(label, model.names.get("label_names"), model.labels.n_labels)
-        return explain_ranking(
-            model, self._same_columns(one_row(model, x)), wanted, self._settings(), self._options()
-        )
+        row = self._same_columns(model, one_row(model, x))
+        return explain_ranking(model, row, wanted, self._settings(model), self._options())
 
     def session(self, *, budget: int | None = None) -> RankingSession:
         """Open a session for real-time answers; see `SWNNClassifier.session`."""
-        if (backend := self._current_model().backend) != "numba":
-            raise ValueError(f"a session needs the backend 'numba', not '{backend}'")
         from swnn_xp.learn.session import RankingSession
 
-        return RankingSession(self._follower(), self._settings(), budget=budget)
+        return RankingSession(self._follower(), budget=budget)
 
     @property
     def n_neighbors_(self) -> int:
@@ -312,26 +303,23 @@ class SWNNRanker(RelearningEstimator):
         found = model.search(model.queries(X), voters, learned.beta, options)
         return rank_found(model, model.queries(X, weighted=False), found, k, options)
 
-    def _score_matrix(self, model: Model, X: Any) -> Any:
-        return self._candidate_matrix(model, X, positive)
+    def _ranking(self, model: Model, X: Any, k: int) -> Ranking:
+        X = self._same_columns(model, X)
+        check_count(k, "k")
+        best = self._ranked(model, X, model.n_ranked(int(k)))
+        return Ranking(*model.placement.as_input_kind(X, *in_slots(int(k), *best)))
 
-    def _probability_matrix(self, model: Model, X: Any) -> Any:
-        return self._candidate_matrix(model, X, probability)
+    def _matrices(self, model: Model, X: Any, *wanted: MatrixOf) -> tuple[Any, ...]:
+        calibration, n_candidates = model.learned.calibration, model.learned.selection.n_candidates
+        labels, scores = self._ranked(model, X, n_candidates)
 
-    def _chosen_matrix(self, model: Model, X: Any) -> Any:
-        return self._candidate_matrix(model, X, ones, self.threshold)
+        def matrix(of: MatrixOf) -> Any:
+            values = {"scores": positive, "probabilities": probability, "predicted": ones}[of]
+            threshold = self.threshold if of == "predicted" else None
+            csr = by_label(labels, scores, values, threshold, calibration)
+            return model.placement.as_sparse_like(X, *csr, model.labels.n_labels)
 
-    def _candidate_matrix(
-        self,
-        model: Model,
-        X: Any,
-        values: Callable[[Any, Calibration | None], Any],
-        threshold: float | str | None = None,
-    ) -> Any:
-        calibration, wanted = model.learned.calibration, model.learned.selection.n_candidates
-        labels, scores = self._ranked(model, X, wanted)
-        csr = by_label(labels, scores, values, threshold, calibration)
-        return model.placement.as_sparse_like(X, *csr, model.labels.n_labels)
+        return tuple(map(matrix, wanted))
 
     def _learned(self) -> Learned:
         learned: Learned = self._fitted_model().learned
@@ -353,8 +341,9 @@ class SWNNRanker(RelearningEstimator):
             memory_budget=options.memory_budget,
         )
 
-    def _settings(self) -> Settings:
-        return Settings(self.n_neighbors_, float(self.alpha), float(self.beta))
+    def _settings(self, model: Model | None = None) -> Settings:
+        learned: Learned = (model or self._fitted_model()).learned
+        return Settings(learned.selection.cuts[-1], learned.selection.alpha, learned.beta)
 
     def _check_params(self) -> None:
         check_exponent(self.alpha, "alpha")

@@ -84,7 +84,7 @@ def five_numbers(counts: NDArray[Any]) -> FiveNumbers:
     return FiveNumbers(low, first, median, third, high, float(counts.mean()))
 
 
-def count(X: Any, Y: Any) -> Counts:
+def count(X: Any, y: Any) -> Counts:
     """Count labels and features of a data set.
 
     Examples
@@ -92,9 +92,9 @@ def count(X: Any, Y: Any) -> Counts:
     >>> count([[1, 2], [0, 3]], [[1, 0], [1, 0]]).feature_occurrences.tolist()
     [1, 2]
     """
-    rows, labels = canonical_rows(X, "X"), label_rows(Y, "Y")
+    rows, labels = canonical_rows(X, "X"), label_rows(y, "y")
     if rows.indptr.size != labels.indptr.size:
-        raise ValueError(f"X has {rows.indptr.size - 1} rows but Y has {labels.n_rows}")
+        raise ValueError(f"X has {rows.indptr.size - 1} rows but y has {labels.n_rows}")
     return Counts(
         label_occurrences=np.bincount(labels.indices, minlength=labels.n_labels),
         labels_per_row=np.diff(labels.indptr),
@@ -103,7 +103,7 @@ def count(X: Any, Y: Any) -> Counts:
     )
 
 
-def summarize(X: Any, Y: Any) -> Summary:
+def summarize(X: Any, y: Any) -> Summary:
     """Describe a data set as the paper does.
 
     Examples
@@ -111,4 +111,4 @@ def summarize(X: Any, Y: Any) -> Summary:
     >>> summarize([[1, 2], [0, 3]], [[1, 0], [1, 0]]).label_occurrences.max
     2
     """
-    return count(X, Y).summary()
+    return count(X, y).summary()

@@ -79,7 +79,7 @@ def find(data, weighted):
     index_class, options = backend.load(), ranker._options()
     placement = index_class.placement.find(backend.name, None, X)
     machine = Machine(index_class, placement, options)
-    rows, labels = canonical_rows(X, "X"), label_rows(data.Y_train, "Y")
+    rows, labels = canonical_rows(X, "X"), label_rows(data.y_train, "y")
     settings = ranker._training_settings()._replace(calibrate=False)
     ready = prepare(rows, labels, settings, machine, silent, weighted=weighted)
     most = ready.settings._replace(n_neighbors=MOST_NEIGHBOURS)
@@ -105,7 +105,7 @@ def ranked(found, change, X, options):
 def measure(name, results, again):
     """Measure the changes that are missing of a data set."""
     data, found = datasets.load(name, root=ROOT), {}
-    propensity = metrics.propensities(data.Y_train)
+    propensity = metrics.propensities(data.y_train)
     for title, change in CHANGES.items():
         if (name, title) in results.rows and not again:
             continue
@@ -119,8 +119,8 @@ def measure(name, results, again):
         row = {"dataset": name, "change": title}
         row |= {"date": datetime.date.today().isoformat(), "machine": machine()}
         row |= {"S": selection.cuts[-1], "K": selection.n_candidates} | rule._asdict()
-        row |= {f"P@{k}": metrics.precision_at_k(data.Y_test, labels, k) * 100 for k in (1, 3, 5)}
-        row["PSP@5"] = 100 * metrics.psp_at_k(data.Y_test, labels, 5, propensity)
+        row |= {f"P@{k}": metrics.precision_at_k(data.y_test, labels, k) * 100 for k in (1, 3, 5)}
+        row["PSP@5"] = 100 * metrics.psp_at_k(data.y_test, labels, 5, propensity)
         results.put({key: round(v, 4) if isinstance(v, float) else v for key, v in row.items()})
         print(f"{name}, {title}: done", file=sys.stderr, flush=True)
 

@@ -16,7 +16,7 @@ class Building(Suite):
         require(backend)
         self.timer = clock(backend)
         if not hasattr(self, "X"):
-            self.X, self.Y = data.load("X_train"), data.load("Y_train")
+            self.X, self.Y = data.load("X_train"), data.load("y_train")
             self.time_build(backend)
 
     def time_build(self, backend):

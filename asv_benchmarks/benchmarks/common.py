@@ -38,7 +38,7 @@ class Suite:
         # One function for all suites: asv then runs it once. Only arrays and text are kept.
         X, Y = data.make()
         train, test = slice(0, data.N_TRAIN), slice(data.N_TRAIN, None)
-        parts = {"X_train": X[train], "Y_train": Y[train], "X_test": X[test], "Y_test": Y[test]}
+        parts = {"X_train": X[train], "y_train": Y[train], "X_test": X[test], "y_test": Y[test]}
         for name, matrix in parts.items():
             data.save(name, matrix)
         ids, sims = reference.neighbours(X[train], X[test][:N_AGREEMENT], N_NEIGHBORS)
@@ -128,7 +128,7 @@ def fit(backend, **params):
     """A fitted classifier of one thread; NotImplementedError (n/a in asv) if it can't run here."""
     require(backend)
     params = {"n_neighbors": N_NEIGHBORS, "alpha": 1.0, "beta": 1.0, "n_jobs": 1} | params
-    return SWNNClassifier(backend=backend, **params).fit(data.load("X_train"), data.load("Y_train"))
+    return SWNNClassifier(backend=backend, **params).fit(data.load("X_train"), data.load("y_train"))
 
 
 def require(backend, batch=1):

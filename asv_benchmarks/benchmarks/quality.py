@@ -38,7 +38,7 @@ class Precision(Suite):
 
     def track_p1(self, backend):
         labels = self.clf.predict_topk(data.load("X_test"), k=1).labels
-        return 100 * precision_at_k(data.load("Y_test"), labels, 1)
+        return 100 * precision_at_k(data.load("y_test"), labels, 1)
 
     track_p1.unit = "%"
 
@@ -54,7 +54,7 @@ class Debtags(Suite):
 
         debtags = datasets.load("debtags")
         clf = SWNNClassifier(n_neighbors=25, alpha=1.0, beta=1.0, n_jobs=1)
-        clf.fit(debtags.X_train, debtags.Y_train)
-        return 100 * precision_at_k(debtags.Y_test, clf.predict_topk(debtags.X_test, k).labels, k)
+        clf.fit(debtags.X_train, debtags.y_train)
+        return 100 * precision_at_k(debtags.y_test, clf.predict_topk(debtags.X_test, k).labels, k)
 
     track_precision.unit = "%"

@@ -66,7 +66,7 @@ class WeightedSessionLatency(OneBySession):
         if not hasattr(self, "session"):
             weights = ranked("numba").feature_weights_
             clf = SWNNClassifier(N_NEIGHBORS, n_jobs=1)
-            X, Y = data.load("X_train"), data.load("Y_train")
+            X, Y = data.load("X_train"), data.load("y_train")
             self.prepare_session(clf.fit(X, Y, feature_weights=weights))
 
     def time_predict_32_rows_one_by_one(self):
@@ -129,7 +129,7 @@ class Training(Suite):
     def setup(self):
         if not hasattr(self, "ranker"):
             clf = ranked("numba")
-            self.X, self.Y = data.load("X_train")[:N_TRAIN], data.load("Y_train")[:N_TRAIN]
+            self.X, self.Y = data.load("X_train")[:N_TRAIN], data.load("y_train")[:N_TRAIN]
             self.ranker = type(clf)(n_jobs=1)
             self.time_fit()
 
@@ -150,7 +150,7 @@ class Stages(Suite):
         from swnn_xp.rows.slicing import slice_rows
 
         self.train, self.settings = train, TrainingSettings(**SEED_SETTINGS, calibrate=False)
-        X, Y = data.load("X_train"), data.load("Y_train")
+        X, Y = data.load("X_train"), data.load("y_train")
         model, n_rows = ranked("numba")._current_model(), min(N_TRAIN, X.shape[0])
         rows, labels = slice_rows(model.rows(), 0, n_rows), label_rows(Y[:n_rows])
         self.training = train.Training(rows, rows, labels)
@@ -180,7 +180,7 @@ class Relearning(Suite):
             clf = ranked("numba")
             if not hasattr(clf, "relearn"):
                 raise NotImplementedError("this revision does not relearn")
-            rows, labels = data.load("X_test")[:2], data.load("Y_test")[:2]
+            rows, labels = data.load("X_test")[:2], data.load("y_test")[:2]
             self.changed = copy.copy(clf).partial_fit(rows, labels)
             self.time_relearn_labels_of_two_rows()
 

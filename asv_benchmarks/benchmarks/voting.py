@@ -36,7 +36,7 @@ class Voting(Suite):
             raise NotImplementedError("votes inside the search, or in the arrays of others")
         xp = importlib.import_module(_NAMESPACES[backend])
         found = fit("numba", n_neighbors=n_neighbors).kneighbors(queries(LARGE_BATCH))
-        Y = data.load("Y_train")
+        Y = data.load("y_train")
         indptr, indices = xp.asarray(Y.indptr.astype(np.int64)), xp.asarray(Y.indices)
         self.labels = LabelRows(indptr, indices, Y.shape[1])
         self.found = Neighbours(xp.asarray(found.ids), xp.asarray(found.sims))

@@ -61,10 +61,10 @@ def measured(clf, X, Y):
 def measure(name, results, again):
     """Measure what is missing of a data set."""
     data = datasets.load(name, root=ROOT)
-    X, Y = data.X_test[:MOST_QUERIES], data.Y_test[:MOST_QUERIES]
+    X, Y = data.X_test[:MOST_QUERIES], data.y_test[:MOST_QUERIES]
     for method, clf in METHODS.items():
         wanted = [keep for keep in PARTS if again or (name, method, keep) not in results.rows]
-        whole = clf.fit(data.X_train, data.Y_train) if wanted else None
+        whole = clf.fit(data.X_train, data.y_train) if wanted else None
         for keep in wanted:
             clf = whole if keep == 1 else copy.deepcopy(whole).compress(keep)
             row = {"dataset": name, "method": method, "keep": keep}

@@ -20,10 +20,10 @@ def figures(name):
         "train": n_rows,
         "test": data.X_test.shape[0],
         "features": data.X_train.shape[1],
-        "labels": data.Y_train.shape[1],
+        "labels": data.y_train.shape[1],
         "features_per_row": round(data.X_train.nnz / n_rows, 1),
-        "labels_per_row": round(data.Y_train.nnz / n_rows, 1),
-        "rows_per_label": round(data.Y_train.nnz / data.Y_train.shape[1], 1),
+        "labels_per_row": round(data.y_train.nnz / n_rows, 1),
+        "rows_per_label": round(data.y_train.nnz / data.y_train.shape[1], 1),
     }
 
 

@@ -73,9 +73,9 @@ class Problem:
         data = load(name)
         self.name, self.data = name, data
         self.index = HybridIndex.build(canonical(data.X_train)[0])
-        self.labels = Labels.prepare(data.Y_train.indptr, data.Y_train.indices)
+        self.labels = Labels.prepare(data.y_train.indptr, data.y_train.indices)
         self.test, values = canonical(data.X_test)
-        self.truth = data.Y_test.tocsr()
+        self.truth = data.y_test.tocsr()
         indptr, features, quantised, _ = self.test
         self.n_queries = min(n_queries, self.test.n_rows)
         cuts = [slice(indptr[q], indptr[q + 1]) for q in range(self.n_queries)]

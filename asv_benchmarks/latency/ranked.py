@@ -48,7 +48,7 @@ def report_ranked(problem, data, best_times):
     print("  kept    rows   S   K  search  votes  models  answer    p99  paper  ratio  P@1,3,5")
     rows = []
     for params, parts in SETTINGS:
-        whole = SWNNRanker(calibrate=False, **params).fit(data.X_train, data.Y_train)
+        whole = SWNNRanker(calibrate=False, **params).fit(data.X_train, data.y_train)
         for keep in parts:
             clf = whole if keep == 1 else copy.deepcopy(whole).compress(keep)
             rows.append(_figures(problem, data, best_times, clf, keep))
@@ -69,7 +69,7 @@ def _figures(problem, data, best_times, clf, keep):
     row |= {name: round(float(value), 1) for name, value in spent.items()}
     row["ratio"] = round(float(paper / answer), 2)
     return row | {
-        f"P@{k}": round(100 * precision_at_k(data.Y_test, labels, k), 2) for k in (1, 3, 5)
+        f"P@{k}": round(100 * precision_at_k(data.y_test, labels, k), 2) for k in (1, 3, 5)
     }
 
 

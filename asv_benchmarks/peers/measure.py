@@ -55,11 +55,11 @@ def warm_up(peer, X, Y, n_answers):
 
 def timed_build(peer, problem, n_answers):
     """CPU seconds and memory of building; turning rows into the peer's own form does not count."""
-    warm_up(peer, problem.X_train, problem.Y_train, n_answers)
-    peer.prepare(problem.X_train, problem.Y_train)
+    warm_up(peer, problem.X_train, problem.y_train, n_answers)
+    peer.prepare(problem.X_train, problem.y_train)
     before = resident()
     start = time.process_time()
-    peer.build(problem.X_train, problem.Y_train, n_answers)
+    peer.build(problem.X_train, problem.y_train, n_answers)
     return {"build_s": time.process_time() - start, "memory_mb": (resident() - before) / 1e6}
 
 

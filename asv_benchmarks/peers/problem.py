@@ -11,15 +11,15 @@ import scipy.sparse as sp
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
-MATRICES = ("X_train", "Y_train", "X_test", "Y_test")
+MATRICES = ("X_train", "y_train", "X_test", "y_test")
 
 
 class Problem:
     """A data set and the first rows of its test set."""
 
-    def __init__(self, X_train, Y_train, X_test, Y_test, n_queries=None):
-        self.X_train, self.Y_train = X_train, Y_train
-        self.X_test, self.Y_test = X_test, Y_test
+    def __init__(self, X_train, y_train, X_test, y_test, n_queries=None):
+        self.X_train, self.y_train = X_train, y_train
+        self.X_test, self.y_test = X_test, y_test
         self.queries = self.X_test[:n_queries]
 
     @classmethod
@@ -29,7 +29,7 @@ class Problem:
 
         data = datasets.load(name, root=None if name == "debtags" else root)
         X = unit(data.X_train), unit(data.X_test)
-        Y = sp.csr_array(data.Y_train), sp.csr_array(data.Y_test)
+        Y = sp.csr_array(data.y_train), sp.csr_array(data.y_test)
         return cls(X[0], Y[0], X[1], Y[1], n_queries)
 
     @classmethod
@@ -66,12 +66,12 @@ class Problem:
         at = np.repeat(np.arange(ids.shape[0]), ids.shape[1])
         shape = ids.shape[0], self.X_train.shape[0]
         voters = sp.csr_array((weights.ravel(), (at, np.maximum(ids, 0).ravel())), shape=shape)
-        scores = (voters @ self.Y_train).toarray()
+        scores = (voters @ self.y_train).toarray()
         return np.argsort(-scores, axis=1, kind="stable")[:, :k]
 
     def precision(self, labels):
         """P@1, P@3 and P@5 in percent over the rows that labels were ranked for."""
-        truth = self.Y_test[: labels.shape[0]]
+        truth = self.y_test[: labels.shape[0]]
         hits = np.zeros(labels.shape, dtype=bool)
         for i, row in enumerate(labels):
             hits[i] = np.isin(row, truth.indices[truth.indptr[i] : truth.indptr[i + 1]])

@@ -38,7 +38,7 @@ def assess(peer, problem):
     costs["model_mb"] = size_on_disk(peer) / 1e6
     labels, _ = peer.ask_many(peer.ready_many(problem.X_test))
     if getattr(peer, "calibration_error", None):
-        costs["ECE"] = round(100 * peer.calibration_error(problem.X_test, problem.Y_test), 2)
+        costs["ECE"] = round(100 * peer.calibration_error(problem.X_test, problem.y_test), 2)
     return costs, labels
 
 

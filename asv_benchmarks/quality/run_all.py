@@ -38,19 +38,19 @@ def saved_problem(dataset, folder):
     path = Path(folder) / dataset
     if not path.exists():
         problem, n = Problem.load(dataset), TEST_ROWS.get(dataset)
-        problem.X_test, problem.Y_test = problem.X_test[:n], problem.Y_test[:n]
+        problem.X_test, problem.y_test = problem.X_test[:n], problem.y_test[:n]
         problem.save(path)
     return path
 
 
-def scores(Y_train, Y_test, labels):
+def scores(y_train, y_test, labels):
     """All metrics in percent."""
-    propensity = metrics.propensities(Y_train)
-    found = {f"P@{k}": metrics.precision_at_k(Y_test, labels, k) for k in (1, 3, 5)}
-    found["nDCG@5"] = metrics.ndcg_at_k(Y_test, labels, 5)
-    found["RP@5"] = metrics.r_precision_at_k(Y_test, labels, 5)
-    found["micro-F1@5"] = metrics.f1_micro_at_k(Y_test, labels, 5)
-    found |= {f"PSP@{k}": metrics.psp_at_k(Y_test, labels, k, propensity) for k in (1, 3, 5)}
+    propensity = metrics.propensities(y_train)
+    found = {f"P@{k}": metrics.precision_at_k(y_test, labels, k) for k in (1, 3, 5)}
+    found["nDCG@5"] = metrics.ndcg_at_k(y_test, labels, 5)
+    found["RP@5"] = metrics.r_precision_at_k(y_test, labels, 5)
+    found["micro-F1@5"] = metrics.f1_micro_at_k(y_test, labels, 5)
+    found |= {f"PSP@{k}": metrics.psp_at_k(y_test, labels, k, propensity) for k in (1, 3, 5)}
     return {name: round(100 * value, 4) for name, value in found.items()}
 
 
@@ -71,8 +71,8 @@ def run_peer(name, dataset, arguments, folder):
     if "failed" in row:
         return row
     problem = Problem.open(path, None)
-    row["test_rows"] = problem.Y_test.shape[0]
-    return row | scores(problem.Y_train, problem.Y_test, np.load(answers))
+    row["test_rows"] = problem.y_test.shape[0]
+    return row | scores(problem.y_train, problem.y_test, np.load(answers))
 
 
 def measure(arguments, results):

@@ -23,10 +23,10 @@ SEEDS = 3
 
 def figures(data, seed):
     """Precision of the defaults with one seed, in percent."""
-    clf = SWNNRanker(n_jobs=1, random_state=seed).fit(data.X_train, data.Y_train)
+    clf = SWNNRanker(n_jobs=1, random_state=seed).fit(data.X_train, data.y_train)
     labels = clf.predict_topk(data.X_test, k=5).labels
     return {
-        f"P@{k}": round(100 * metrics.precision_at_k(data.Y_test, labels, k), 2) for k in (1, 3, 5)
+        f"P@{k}": round(100 * metrics.precision_at_k(data.y_test, labels, k), 2) for k in (1, 3, 5)
     }
 
 

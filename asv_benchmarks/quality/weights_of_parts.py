@@ -28,10 +28,10 @@ ROWS = (0, 2_000, 5_000, DEFAULT)
 
 def precision(problem, transform):
     """P@1, 3 and 5 of the published method on transformed rows, in percent."""
-    clf = SWNNClassifier().fit(transform(problem.X_train), problem.Y_train)
+    clf = SWNNClassifier().fit(transform(problem.X_train), problem.y_train)
     labels = clf.predict_topk(transform(problem.X_test), k=5).labels
     return {
-        f"P@{k}": round(100 * metrics.precision_at_k(problem.Y_test, labels, k), 2)
+        f"P@{k}": round(100 * metrics.precision_at_k(problem.y_test, labels, k), 2)
         for k in (1, 3, 5)
     }
 
@@ -39,7 +39,7 @@ def precision(problem, transform):
 def learned(problem, max_rows):
     """The transformer, and the CPU seconds that it took to learn."""
     began = time.process_time()
-    weights = LearnedWeights(max_rows=max_rows).fit(problem.X_train, problem.Y_train)
+    weights = LearnedWeights(max_rows=max_rows).fit(problem.X_train, problem.y_train)
     return weights, time.process_time() - began
 
 

@@ -18,7 +18,7 @@ def measure(cache: Path, model: Path) -> dict[str, float]:
     began = time.perf_counter()
     began_cpu = time.process_time()
     twin = open_twin(cache)
-    clf = SWNNClassifier(75, 2.0, 1.0).fit(twin.X_train, twin.Y_train)
+    clf = SWNNClassifier(75, 2.0, 1.0).fit(twin.X_train, twin.y_train)
     built = time.perf_counter()
     figures = {
         "build_seconds": built - began,

@@ -20,8 +20,8 @@ _NEW = 1000
 
 def measure(cache: Path) -> dict[str, float]:
     twin = open_twin(cache)
-    new_X, new_Y = twin.X_test[:_NEW], twin.Y_test[:_NEW]
-    clf = SWNNClassifier().fit(twin.X_train, twin.Y_train)
+    new_X, new_Y = twin.X_test[:_NEW], twin.y_test[:_NEW]
+    clf = SWNNClassifier().fit(twin.X_train, twin.y_train)
     appended = []
     before = clf._model
     for _ in range(3):
@@ -29,7 +29,7 @@ def measure(cache: Path) -> dict[str, float]:
         began = time.process_time()
         clf.partial_fit(new_X, new_Y)
         appended.append(time.process_time() - began)
-    X, Y = sp.vstack([twin.X_train, new_X], "csr"), sp.vstack([twin.Y_train, new_Y], "csr")
+    X, Y = sp.vstack([twin.X_train, new_X], "csr"), sp.vstack([twin.y_train, new_Y], "csr")
     began = time.process_time()
     SWNNClassifier().fit(X, Y)
     return {

@@ -19,7 +19,7 @@ _TEST_ROWS = 1000
 def measure(cache: Path, memory_budget: int) -> dict[str, float]:
     twin = open_twin(cache)
     began, began_cpu = time.perf_counter(), time.process_time()
-    clf = SWNNRanker(memory_budget=memory_budget).fit(twin.X_train, twin.Y_train)
+    clf = SWNNRanker(memory_budget=memory_budget).fit(twin.X_train, twin.y_train)
     figures = {
         "train_seconds": time.perf_counter() - began,
         "train_cpu_seconds": time.process_time() - began_cpu,
@@ -32,7 +32,7 @@ def measure(cache: Path, memory_budget: int) -> dict[str, float]:
         "recall": clf.candidate_recall_,
     }
     ranked = clf.predict_topk(twin.X_test[:_TEST_ROWS]).labels
-    figures["p1"] = 100 * precision_at_k(twin.Y_test[:_TEST_ROWS], ranked, k=1)
+    figures["p1"] = 100 * precision_at_k(twin.y_test[:_TEST_ROWS], ranked, k=1)
     return figures
 
 

@@ -11,14 +11,14 @@ from scipy.sparse import csr_array
 from swnn_xp.datasets import make_twin
 from swnn_xp.store import open_arrays, save_arrays
 
-_PARTS = ("X_train", "Y_train", "X_test", "Y_test")
+_PARTS = ("X_train", "y_train", "X_test", "y_test")
 
 
 class Twin(NamedTuple):
     X_train: Any
-    Y_train: Any
+    y_train: Any
     X_test: Any
-    Y_test: Any
+    y_test: Any
 
 
 def make(name: str, scale: float, folder: Path) -> None:

@@ -19,7 +19,7 @@ ROWS = 3000
 def main(folder: Path) -> None:
     os.environ["SWNN_BACKGROUND_COMPILE"] = "0"  # or NumPy answers while the kernels compile
     data = datasets.load("debtags")
-    session = SWNNClassifier().fit(data.X_train, data.Y_train).session()
+    session = SWNNClassifier().fit(data.X_train, data.y_train).session()
     rows = [data.X_test[[i]] for i in range(ROWS)]
     times = np.full(ROWS, np.inf)
     for _ in range(3):  # the best of three: the cost of the row, not of other jobs

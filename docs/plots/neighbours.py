@@ -55,7 +55,7 @@ LAYOUTS = (
 
 def main(folder: Path) -> None:
     data = datasets.load("debtags")
-    clf = SWNNClassifier(n_neighbors=S).fit(data.X_train, data.Y_train)
+    clf = SWNNClassifier(n_neighbors=S).fit(data.X_train, data.y_train)
     row = data.row_names_test.index(PACKAGE)
     for layout in LAYOUTS:
         _draw(folder, layout, data, clf, row)
@@ -66,7 +66,7 @@ def _draw(folder: Path, layout: Layout, data: Any, clf: SWNNClassifier, row: int
     x = data.X_test[[row]]
     ids, sims = (found[0] for found in clf.kneighbors(x))
     labels, scores = (best[0] for best in clf.predict_topk(x, k=K))
-    right = set(data.Y_test[[row]].indices.tolist())
+    right = set(data.y_test[[row]].indices.tolist())
     figure, axes = plt.subplots(figsize=size)
     axes.axis("off")
     rows_at, labels_at = _spread(S), _spread(K)
@@ -74,7 +74,7 @@ def _draw(folder: Path, layout: Layout, data: Any, clf: SWNNClassifier, row: int
         share = sim / sims[0]
         if query:
             _line(axes, query.right, 0, rows.left, rows_at[i], share, BLUE)
-        has = set(data.Y_train[[neighbour]].indices.tolist())
+        has = set(data.y_train[[neighbour]].indices.tolist())
         for j, label in enumerate(labels):
             if int(label) in has:
                 _line(axes, rows.right, rows_at[i], columns.left, labels_at[j], share, ORANGE)

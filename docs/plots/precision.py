@@ -30,11 +30,11 @@ def main(folder: Path) -> None:
     figure, panels = plt.subplots(1, 3, figsize=(11, 3.6))
     for beta in (0, 1):
         # Neighbours depend only on beta: search once for the largest S, then vote many times.
-        clf = SWNNClassifier(max(SIZES), beta=beta).fit(data.X_train, data.Y_train)
+        clf = SWNNClassifier(max(SIZES), beta=beta).fit(data.X_train, data.y_train)
         found = clf.kneighbors(data.X_test)
         for alpha in [pair[0] for pair in PAIRS if pair[1] == beta]:
             measured = [
-                _measure(found, clf._model.labels, alpha, size, data.Y_test) for size in SIZES
+                _measure(found, clf._model.labels, alpha, size, data.y_test) for size in SIZES
             ]
             for panel, k in zip(panels, KS, strict=True):
                 colour, style = PAIRS[alpha, beta]

@@ -9,6 +9,7 @@ import numpy as np
 
 from swnn_kernels.dtypes import frozen
 from swnn_kernels.records import Settings
+from swnn_kernels.scales import MOST_VOTERS
 
 _NONE_REMOVED = frozen(np.zeros(0, np.uint8))
 _NO_WEIGHTS = frozen(np.zeros(0))
@@ -37,6 +38,13 @@ def check_settings(settings: Settings) -> Settings:
     if not (0 <= alpha < np.inf and 0 <= beta < np.inf):
         raise ValueError(f"alpha and beta must be finite and >= 0, got {alpha} and {beta}")
     return Settings(n_neighbors, float(alpha), float(beta))
+
+
+def check_voters(n_neighbors: int) -> int:
+    """Number of neighbours that vote: not so many that the sum of their votes could overflow."""
+    if n_neighbors > MOST_VOTERS:
+        raise ValueError(f"{n_neighbors} neighbours would vote: n_neighbors can be {MOST_VOTERS}")
+    return n_neighbors
 
 
 def check_k(k: int) -> int:

@@ -13,3 +13,5 @@ COS_SCALE = 2.0 ** (-2 * FRACTION_BITS)
 """The integer dot product of two unit rows times this is their cosine."""
 VOTE_SCALE = 2.0**40
 """A vote's weight is the integer nearest to Sim**alpha times 2**40."""
+MOST_VOTERS = 2**22
+"""Neighbours whose votes are sure to fit into an int64: twice as many could overflow it."""

@@ -22,7 +22,7 @@ class Tagged(NamedTuple):
     """Texts as rows, with their labels."""
 
     X: Any
-    Y: Any
+    y: Any
     vectorizer: Any
     """What made the rows."""
     label_names: list[str]
@@ -133,7 +133,7 @@ def read_tagged(args: argparse.Namespace, path: Path) -> Tagged:
     corpus = read_corpus(path, fields_of(args), vocabulary)
     X = vectorizer.fit_transform(corpus.texts)
     names = corpus.label_names, corpus.label_uris, corpus.row_names
-    return Tagged(X, corpus.Y, vectorizer, *names)
+    return Tagged(X, corpus.y, vectorizer, *names)
 
 
 def read_known(args: argparse.Namespace, path: Path, clf: AnyModel) -> tuple[Any, Any]:
@@ -147,7 +147,7 @@ def read_known(args: argparse.Namespace, path: Path, clf: AnyModel) -> tuple[Any
         raise ValueError(f"{path}: the model has no label names, so texts can't be compared")
     number = {name: i for i, name in enumerate(known)}
     columns = np.asarray([number.get(name, -1) for name in corpus.label_names])
-    tags = corpus.Y.tocoo()
+    tags = corpus.y.tocoo()
     at = columns[tags.col]
     if unknown := int(np.count_nonzero(at < 0)):
         left_out = f"{unknown:,} of {tags.nnz:,} labels of {path} are unknown to the model"

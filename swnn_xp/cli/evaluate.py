@@ -74,15 +74,15 @@ def run(args: argparse.Namespace) -> None:
     clf = open_model(args)
     check_text_options(args)
     if args.text:
-        X, Y = read_known(args, args.file, clf)
+        X, y = read_known(args, args.file, clf)
     else:
         check_features(clf, args.file, args)
-        X, Y = read_data(args.file, args.strict)
-    if Y.shape[1] != clf.n_labels_:
+        X, y = read_data(args.file, args.strict)
+    if y.shape[1] != clf.n_labels_:
         raise ValueError(
-            f"{args.file}: has {Y.shape[1]} labels, but the model was fitted with {clf.n_labels_}"
+            f"{args.file}: has {y.shape[1]} labels, but the model was fitted with {clf.n_labels_}"
         )
-    measured = measure(clf, X, Y, *args.propensity)
+    measured = measure(clf, X, y, *args.propensity)
     print(json.dumps(measured._asdict()) if args.json else format_measured(measured))
     if args.html is not None:
         _write_page(args.html, measured, args.file.resolve())
@@ -116,12 +116,12 @@ class Measured(NamedTuple):
     """Seconds of single rows."""
 
 
-def report(clf: AnyModel, X: Any, Y: Any) -> str:
+def report(clf: AnyModel, X: Any, y: Any) -> str:
     """Measure quality and speed, as text."""
-    return format_measured(measure(clf, X, Y))
+    return format_measured(measure(clf, X, y))
 
 
-def measure(clf: AnyModel, X: Any, Y: Any, A: float = 0.55, B: float = 1.5) -> Measured:
+def measure(clf: AnyModel, X: Any, y: Any, A: float = 0.55, B: float = 1.5) -> Measured:
     """Measure quality over all rows and latency over some."""
     if X.shape[0]:
         clf.predict_topk(X[:1], k=1)  # the first answer loads or compiles kernels
@@ -129,13 +129,13 @@ def measure(clf: AnyModel, X: Any, Y: Any, A: float = 0.55, B: float = 1.5) -> M
     started = time.perf_counter()
     labels, likely = ranked_labels(clf, X, max(_KS))
     seconds = time.perf_counter() - started
-    reliable = metrics.reliability(Y, labels, likely)
+    reliable = metrics.reliability(y, labels, likely)
     return Measured(
         rows=X.shape[0],
         kind=kind_of(clf),
         parameters=_parameters(clf),
         backend=clf.backend_,
-        quality=_quality(clf, Y, labels, A, B),
+        quality=_quality(clf, y, labels, A, B),
         calibration_error=reliable.error,
         reliability={name: part.tolist() for name, part in reliable._asdict().items()},
         rows_per_second=(X.shape[0] / seconds if seconds else 0.0) if is_fast else None,
@@ -193,18 +193,18 @@ def ranked_labels(clf: AnyModel, X: Any, k: int) -> tuple[Any, Any]:
     return np.concatenate(labels), np.concatenate(likely)
 
 
-def _quality(clf: AnyModel, Y: Any, labels: Any, A: float, B: float) -> dict[str, dict[str, float]]:
+def _quality(clf: AnyModel, y: Any, labels: Any, A: float, B: float) -> dict[str, dict[str, float]]:
     propensity = metrics.propensities_of_counts(clf.label_counts_, clf.n_samples_fit_, A, B)
     rows = {
-        "P": [metrics.precision_at_k(Y, labels, k) for k in _KS],
-        "max P": [metrics.max_precision_at_k(Y, k) for k in _KS],
-        "R": [metrics.recall_at_k(Y, labels, k) for k in _KS],
-        "RP": [metrics.r_precision_at_k(Y, labels, k) for k in _KS],
-        "micro-F1": [metrics.f1_micro_at_k(Y, labels, k) for k in _KS],
-        "nDCG": [metrics.ndcg_at_k(Y, labels, k) for k in _KS],
-        "PSP": [metrics.psp_at_k(Y, labels, k, propensity) for k in _KS],
-        "PSnDCG": [metrics.psndcg_at_k(Y, labels, k, propensity) for k in _KS],
-        "coverage": [metrics.coverage_at_k(Y, labels, k) for k in _KS],
+        "P": [metrics.precision_at_k(y, labels, k) for k in _KS],
+        "max P": [metrics.max_precision_at_k(y, k) for k in _KS],
+        "R": [metrics.recall_at_k(y, labels, k) for k in _KS],
+        "RP": [metrics.r_precision_at_k(y, labels, k) for k in _KS],
+        "micro-F1": [metrics.f1_micro_at_k(y, labels, k) for k in _KS],
+        "nDCG": [metrics.ndcg_at_k(y, labels, k) for k in _KS],
+        "PSP": [metrics.psp_at_k(y, labels, k, propensity) for k in _KS],
+        "PSnDCG": [metrics.psndcg_at_k(y, labels, k, propensity) for k in _KS],
+        "coverage": [metrics.coverage_at_k(y, labels, k) for k in _KS],
     }
     return {
         name: {str(k): float(value) for k, value in zip(_KS, values, strict=True)}

@@ -73,14 +73,14 @@ def run(args: argparse.Namespace) -> None:
     times: dict[str, float] = {}
     with _timed(times, "read"):
         data = _texts(args) if args.text else _rows(args)
-    X, Y, names = data.X, data.Y, data.names
+    X, y, names = data.X, data.y, data.names
     if weights is not None:
         with _timed(times, "learned"), _helped(args):
-            names["feature_weights"] = weights.fit(X, Y).feature_weights_
+            names["feature_weights"] = weights.fit(X, y).feature_weights_
     note("training ..." if kind == "ranking" else "indexing ...")
     ranking = kind == "ranking"
     with _timed(times, "trained" if ranking else "indexed"), _helped(args, when=ranking):
-        clf.fit(X, Y, **names)
+        clf.fit(X, y, **names)
         if data.label_uris is not None:
             clf.set_label_uris(data.label_uris)
     with _timed(times, "saved"):
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> None:
     size = sum(file.stat().st_size for file in args.output.rglob("*") if file.is_file())
     print(
         f"{args.output}: {counted(X.shape[0], 'row')}, {counted(X.nnz, 'non-zero')}, "
-        f"{counted(Y.shape[1], 'label')}; "
+        f"{counted(y.shape[1], 'label')}; "
         f"{size / 1e6:,.1f} MB"
     )
     print(", ".join(f"{what} {seconds:.1f} s" for what, seconds in times.items()))
@@ -105,27 +105,27 @@ def _helped(args: argparse.Namespace, when: bool = True) -> contextlib.AbstractC
 
 class _Training(NamedTuple):
     X: Any
-    Y: Any
+    y: Any
     names: dict[str, Any]
     """Arguments of `fit` that say what rows, features and labels are called."""
     label_uris: list[str] | None = None
 
 
 def _rows(args: argparse.Namespace) -> _Training:
-    X, Y = read_data(args.train, args.strict)
+    X, y = read_data(args.train, args.strict)
     names = {
         "feature_names": find_names(args.train, args.feature_map, "feature_map"),
         "label_names": find_names(args.train, args.label_map, "label_map"),
         "row_names": find_names(args.train, args.row_map, "row_map"),
     }
-    return _Training(X, Y, names)
+    return _Training(X, y, names)
 
 
 def _texts(args: argparse.Namespace) -> _Training:
     tagged = read_tagged(args, args.train)
     names = {"label_names": tagged.label_names, "row_names": tagged.row_names}
     names["vectorizer"] = tagged.vectorizer
-    return _Training(tagged.X, tagged.Y, names, tagged.label_uris)
+    return _Training(tagged.X, tagged.y, names, tagged.label_uris)
 
 
 def _estimator(kind: str | None, params: dict[str, Any]) -> AnyModel:

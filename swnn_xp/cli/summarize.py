@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
     if args.text:
         tagged = read_tagged(args, args.file)
         labels, features = tagged.label_names, tagged.feature_names
-        counts = count(tagged.X, tagged.Y)
+        counts = count(tagged.X, tagged.y)
     else:
         counts = count(*read_data(args.file, args.strict))
     print(format_summary(counts.summary()))

@@ -112,10 +112,10 @@ def run(args: argparse.Namespace) -> None:
     check_outputs([args.output, args.plot], [args.train, args.group])
     check_text_options(args)
     if args.text:
-        X, Y = read_tagged(args, args.train)[:2]
+        X, y = read_tagged(args, args.train)[:2]
     else:
-        X, Y = read_data(args.train, args.strict)
-    result = (_tune_published if args.learn is None else _tune_ranking)(args, X, Y)
+        X, y = read_data(args.train, args.strict)
+    result = (_tune_published if args.learn is None else _tune_ranking)(args, X, y)
     print(format_result(result))
     if args.output is not None:
         with output(args.output) as file:
@@ -124,21 +124,21 @@ def run(args: argparse.Namespace) -> None:
         _plot(result, args.plot, args.train)
 
 
-def _tune_published(args: argparse.Namespace, X: Any, Y: Any) -> TuningResult:
+def _tune_published(args: argparse.Namespace, X: Any, y: Any) -> TuningResult:
     from swnn_xp.tuning import tune
 
     grid: Literal["wide", "paper", "two-step"] = "wide" if args.wide else "paper"
     if args.two_step:
         grid = "two-step"
     with progress_bar("held-out rows") as progress:
-        return tune(X, Y, grid=grid, progress=progress, **_options(args))
+        return tune(X, y, grid=grid, progress=progress, **_options(args))
 
 
-def _tune_ranking(args: argparse.Namespace, X: Any, Y: Any) -> RankingResult:
+def _tune_ranking(args: argparse.Namespace, X: Any, y: Any) -> RankingResult:
     from swnn_xp.tuning import tune_ranking
 
     with StageProgress() as progress:
-        return tune_ranking(X, Y, progress=progress.show, **_options(args))
+        return tune_ranking(X, y, progress=progress.show, **_options(args))
 
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:

@@ -47,15 +47,15 @@ def run(args: argparse.Namespace) -> None:
     note(f"making a twin of {args.name} ...")
     twin = make_twin(args.name, args.scale, args.seed)
     args.output.mkdir(parents=True, exist_ok=True)
-    for part, X, Y in (
-        ("train", twin.X_train, twin.Y_train),
-        ("test", twin.X_test, twin.Y_test),
+    for part, X, y in (
+        ("train", twin.X_train, twin.y_train),
+        ("test", twin.X_test, twin.y_test),
     ):
         path = args.output / f"{part}.txt"
         note(f"writing {path} ...")
-        write_xmc(path, X, Y)
+        write_xmc(path, X, y)
         print(
-            f"{path}: {X.shape[0]:,} rows, {X.shape[1]:,} features, {Y.shape[1]:,} labels, "
+            f"{path}: {X.shape[0]:,} rows, {X.shape[1]:,} features, {y.shape[1]:,} labels, "
             f"{X.nnz:,} non-zeros; {path.stat().st_size / 1e6:,.1f} MB"
         )
     name = twin.name.removeprefix("twin of ")

@@ -10,18 +10,18 @@ from ._registry import Published
 _ABSOLUTE, _RELATIVE = 0.006, 0.001
 
 
-def differences(published: Published, X_train: Any, Y_train: Any, Y_test: Any) -> tuple[str, ...]:
+def differences(published: Published, X_train: Any, y_train: Any, y_test: Any) -> tuple[str, ...]:
     """Describe each difference in one sentence."""
-    n_rows, n_labels = Y_train.shape[0], Y_train.shape[1]
-    n_pairs = Y_train.nnz
+    n_rows, n_labels = y_train.shape[0], y_train.shape[1]
+    n_pairs = y_train.nnz
     if published.means_over == "all":
-        n_rows += Y_test.shape[0]
-        n_pairs += Y_test.nnz
+        n_rows += y_test.shape[0]
+        n_pairs += y_test.nnz
     counts = [
         ("features", published.n_features, X_train.shape[1]),
         ("labels", published.n_labels, n_labels),
         ("training rows", published.n_train, X_train.shape[0]),
-        ("test rows", published.n_test, Y_test.shape[0]),
+        ("test rows", published.n_test, y_test.shape[0]),
     ]
     means = [
         ("points per label", published.points_per_label, n_pairs / max(n_labels, 1)),

@@ -16,7 +16,7 @@ class Dataset:
         The name it was loaded by.
     X_train, X_test : scipy.sparse.csr_array
         Features, float32, one row per example.
-    Y_train, Y_test : scipy.sparse.csr_array
+    y_train, y_test : scipy.sparse.csr_array
         Labels, 0/1, one row per example.
     feature_names, label_names : list of str
         One name per column; empty if the set has no names.
@@ -29,9 +29,9 @@ class Dataset:
 
     name: str
     X_train: Any
-    Y_train: Any
+    y_train: Any
     X_test: Any
-    Y_test: Any
+    y_test: Any
     feature_names: list[str]
     label_names: list[str]
     row_names_train: list[str]
@@ -39,7 +39,7 @@ class Dataset:
     differences: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        n_test, n_labels = self.Y_test.shape
+        n_test, n_labels = self.y_test.shape
         n_train, n_features = self.X_train.shape
         text = f"{n_train} + {n_test} rows, {n_features} features, {n_labels} labels"
         noted = f", {len(self.differences)} differences" if self.differences else ""

@@ -30,7 +30,7 @@ def load_debtags(weighting: Literal["tfidf", "counts"]) -> Dataset:
         counts = arrays["x_counts"].astype(np.float32)
         X = _unpack(arrays["x_lengths"], arrays["x_steps"], counts, len(features))
         ones = np.ones(len(arrays["y_steps"]), dtype=np.int8)
-        Y = _unpack(arrays["y_lengths"], arrays["y_steps"], ones, len(labels))
+        y = _unpack(arrays["y_lengths"], arrays["y_steps"], ones, len(labels))
     X_train, X_test = X[:n_train], X[n_train:]
     if weighting == "tfidf":
         idf = idf_weights(X_train)
@@ -38,9 +38,9 @@ def load_debtags(weighting: Literal["tfidf", "counts"]) -> Dataset:
     return Dataset(
         name="debtags",
         X_train=X_train,
-        Y_train=Y[:n_train],
+        y_train=y[:n_train],
         X_test=X_test,
-        Y_test=Y[n_train:],
+        y_test=y[n_train:],
         feature_names=features,
         label_names=labels,
         row_names_train=rows[:n_train],

@@ -18,21 +18,21 @@ def load_named(name: str, files: Files, split: int) -> Dataset:
     from swnn_xp.io import read_xmc  # here, so that debtags needs no reader
 
     if len(files.data) == 2:
-        (X_train, Y_train), (X_test, Y_test) = (read_xmc(path) for path in files.data)
+        (X_train, y_train), (X_test, y_test) = (read_xmc(path) for path in files.data)
     else:
-        X, Y = read_xmc(files.data[0])
+        X, y = read_xmc(files.data[0])
         train, test = (_split_rows(path, split, X.shape[0]) for path in files.data[1:])
-        X_train, Y_train, X_test, Y_test = X[train], Y[train], X[test], Y[test]
+        X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
     published = find_published(name)
     feature_names, noted_x = _names(files.feature_map, X_train.shape[1])
-    label_names, noted_y = _names(files.label_map, Y_train.shape[1])
-    noted = differences(published, X_train, Y_train, Y_test) if published else ()
+    label_names, noted_y = _names(files.label_map, y_train.shape[1])
+    noted = differences(published, X_train, y_train, y_test) if published else ()
     return Dataset(
         name=published.name if published else name,
         X_train=X_train,
-        Y_train=Y_train,
+        y_train=y_train,
         X_test=X_test,
-        Y_test=Y_test,
+        y_test=y_test,
         feature_names=feature_names,
         label_names=label_names,
         row_names_train=[],

@@ -68,7 +68,7 @@ def make_twin(name: str, scale: float = 1.0, seed: int = 0) -> Dataset:
     family = layout.family
     X = _split(layout.n_features, family, words, width, 8, test, ids, rng)
     width = 0 if scale < 1 else published.n_labels
-    Y = _split(layout.n_labels, family, tags, width, 20, test, ids, rng)
+    y = _split(layout.n_labels, family, tags, width, 20, test, ids, rng)
     families = np.empty_like(family), np.empty(n_test, dtype=family.dtype)
     families[0][ids[0]] = family
     families[1][ids[1]] = family[test.model]
@@ -76,9 +76,9 @@ def make_twin(name: str, scale: float = 1.0, seed: int = 0) -> Dataset:
     return Dataset(
         name=f"twin of {published.name}",
         X_train=weigh(X[0], families[0], idf),
-        Y_train=Y[0],
+        y_train=y[0],
         X_test=weigh(X[1], families[1], idf),
-        Y_test=Y[1],
+        y_test=y[1],
         feature_names=[],
         label_names=[],
         row_names_train=[],

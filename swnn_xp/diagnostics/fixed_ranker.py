@@ -50,5 +50,5 @@ def fixed_ranker(clf: SWNNClassifier, weights: sp.csr_array) -> SWNNRanker:
     n_features, params = clf.n_features_in_, made._learned_params()
     rule = Rule(1.0, 1.0, 0.0)
     learned = Learned(ranker, selection, 1.0, n_features, 1.0, rule, params=params)
-    made._set_model(replace(clf._current_model(), learned=learned))
+    made._model = replace(clf._current_model(), learned=learned)
     return made

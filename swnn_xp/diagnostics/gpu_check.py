@@ -56,7 +56,7 @@ class Problem(NamedTuple):
     """Training rows, their labels, and queries."""
 
     X: sp.csr_array
-    Y: sp.csr_array
+    y: sp.csr_array
     Q: sp.csr_array
 
 
@@ -87,7 +87,7 @@ def check(backend: str, size: str = "small", device: Any = None) -> Report:
     """
     wanted = SIZES[size]
     problem = make_problem(wanted)
-    clf = SWNNClassifier(backend=backend, device=device).fit(problem.X, problem.Y)
+    clf = SWNNClassifier(backend=backend, device=device).fit(problem.X, problem.y)
     ranker = fixed_ranker(clf, _matrix(4, wanted.labels, wanted.features, 64))
     found, ranked = answer_hash(clf, problem.Q), _hash(*ranker.predict_topk(problem.Q, k=K))
     clf.set_params(n_neighbors=25, alpha=1, beta=1)
@@ -132,9 +132,9 @@ def _seconds(clf: AnyModel, Q: Any) -> float:
 def make_problem(size: Size) -> Problem:
     """Make the problem; integers only, so that it is the same with every version of NumPy."""
     X = _matrix(1, size.rows, size.features, size.row_length)
-    Y = _matrix(2, size.rows, size.labels, 3).astype(bool)
+    y = _matrix(2, size.rows, size.labels, 3).astype(bool)
     Q = _matrix(3, size.queries, size.features, size.row_length)
-    return Problem(X, Y, Q)
+    return Problem(X, y, Q)
 
 
 def least_bytes(problem: Problem) -> int:

@@ -108,7 +108,7 @@ def read_slices(slices: Sequence[FileSlice], n_features: int, n_labels: int) -> 
     matrices = [_read_slice(file_slice) for file_slice in slices]
     return (
         sp.vstack([_widened(X, n_features) for X, _ in matrices], format="csr"),
-        sp.vstack([_widened(Y, n_labels) for _, Y in matrices], format="csr"),
+        sp.vstack([_widened(y, n_labels) for _, y in matrices], format="csr"),
     )
 
 
@@ -121,7 +121,7 @@ def _read_slice(file_slice: FileSlice) -> tuple[Any, Any]:
     if file_slice.is_last:
         for _ in blocks:  # nothing follows, or the reader raises
             pass
-    return block.X, block.Y
+    return block.X, block.y
 
 
 def _widened(matrix: Any, width: int) -> Any:

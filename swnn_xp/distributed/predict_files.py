@@ -124,9 +124,9 @@ def predict_on_cluster(
     >>> from swnn_xp import SWNNClassifier, write_xmc
     >>> from swnn_xp.distributed import predict_on_cluster
     >>> folder = Path(tempfile.mkdtemp())
-    >>> X, Y = [[1, 1, 0], [0, 1, 1]], [[1, 0], [0, 1]]
-    >>> SWNNClassifier().fit(X, Y).save(folder / "model")
-    >>> write_xmc(folder / "new.txt", X, Y)
+    >>> X, y = [[1, 1, 0], [0, 1, 1]], [[1, 0], [0, 1]]
+    >>> SWNNClassifier().fit(X, y).save(folder / "model")
+    >>> write_xmc(folder / "new.txt", X, y)
     >>> predict_on_cluster(folder / "model", folder / "new.txt", folder / "out", cluster="local:1")
     PredictedParts(rows=2, parts=1, skipped=0)
     >>> sorted(path.name for path in (folder / "out").iterdir())

@@ -51,7 +51,7 @@ class ShardedClassifier:
     recipes : sequence
         How to make each shard, in the order of their rows.
     n_features, n_labels : int
-        Width of X and of Y.
+        Width of X and of y.
     ranker : Recipe, optional
         How to make the ranker of a `SWNNRanker`: neighbours that the shards find are merged, then
         ranked once.
@@ -62,14 +62,14 @@ class ShardedClassifier:
     Attributes
     ----------
     n_features_in_, n_labels_, n_samples_fit_ : int
-        Width of X and of Y, and the number of training rows.
+        Width of X and of y, and the number of training rows.
 
     Examples
     --------
     >>> from swnn_xp.distributed import ShardedClassifier, connect
-    >>> X, Y = [[1, 1, 0], [0, 1, 1], [1, 0, 0]], [[1, 0], [0, 1], [1, 0]]
+    >>> X, y = [[1, 1, 0], [0, 1, 1], [1, 0, 0]], [[1, 0], [0, 1], [1, 0]]
     >>> with connect("local:1") as client:
-    ...     clf = ShardedClassifier.from_matrices(client, X, Y, n_shards=2, n_neighbors=2)
+    ...     clf = ShardedClassifier.from_matrices(client, X, y, n_shards=2, n_neighbors=2)
     ...     clf.predict_topk([[1, 1, 0]], k=1).labels.compute().tolist()
     [[0]]
     """
@@ -98,7 +98,7 @@ class ShardedClassifier:
 
     @classmethod
     def from_matrices(
-        cls, client: Client, X: Any, Y: Any, *, n_shards: int | None = None, **params: Any
+        cls, client: Client, X: Any, y: Any, *, n_shards: int | None = None, **params: Any
     ) -> Self:
         """Spread rows that are in memory here.
 
@@ -107,24 +107,24 @@ class ShardedClassifier:
         Parameters
         ----------
         client : distributed.Client
-        X, Y : matrices, as for `SWNNClassifier.fit`
+        X, y : matrices, as for `SWNNClassifier.fit`
         n_shards : int, optional
             Default: one for each worker.
         **params
             Those of `SWNNClassifier`.
         """
-        rows, labels = canonical_rows(X, "X"), label_rows(Y, "Y")
+        rows, labels = canonical_rows(X, "X"), label_rows(y, "y")
         n_rows = rows.indptr.size - 1
         if n_rows != labels.n_rows:
-            raise ValueError(f"X has {n_rows} rows but Y has {labels.n_rows}")
+            raise ValueError(f"X has {n_rows} rows but y has {labels.n_rows}")
         X = to_csr(rows.indptr, rows.indices, rows.values, (n_rows, rows.n_features))
         ones = (labels.indices >= 0).astype("int8")
-        Y = to_csr(labels.indptr, labels.indices, ones, (n_rows, labels.n_labels))
+        y = to_csr(labels.indptr, labels.indices, ones, (n_rows, labels.n_labels))
         bounds = even_bounds(n_rows, _count(client, n_shards))
         recipes = [
-            MatrixRecipe(X[start:stop], Y[start:stop], start) for start, stop in pairwise(bounds)
+            MatrixRecipe(X[start:stop], y[start:stop], start) for start, stop in pairwise(bounds)
         ]
-        return cls(client, recipes, X.shape[1], Y.shape[1], **params)
+        return cls(client, recipes, X.shape[1], y.shape[1], **params)
 
     @classmethod
     def from_files(

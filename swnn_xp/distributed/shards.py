@@ -76,7 +76,7 @@ class MatrixRecipe:
     """Rows that are part of the recipe."""
 
     X: Any
-    Y: Any
+    y: Any
     first: int
 
     @property
@@ -86,7 +86,7 @@ class MatrixRecipe:
 
     def make(self, params: Params) -> Shard:
         """Index the rows."""
-        return _fitted(self.X, self.Y, self.first, params)
+        return _fitted(self.X, self.y, self.first, params)
 
     def __str__(self) -> str:
         return f"rows {self.first} to {self.first + self.n_rows - 1}"
@@ -109,7 +109,7 @@ class RowsRecipe:
     def make(self, params: Params) -> Shard:
         """Index the rows."""
         clf = SWNNClassifier._of_rows(self.rows, self.labels, **params)
-        clf._set_model(replace(clf._model, feature_weights=self.feature_weights))
+        clf._model = replace(clf._model, feature_weights=self.feature_weights)
         return Shard(clf, self.first, _size(self.rows.indices.size, self.labels.indices.size))
 
     def __str__(self) -> str:
@@ -132,8 +132,8 @@ class FileRecipe:
 
     def make(self, params: Params) -> Shard:
         """Read and index the rows."""
-        X, Y = read_slices(self.slices, self.n_features, self.n_labels)
-        return _fitted(X, Y, self.first, params)
+        X, y = read_slices(self.slices, self.n_features, self.n_labels)
+        return _fitted(X, y, self.first, params)
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.slices))
@@ -193,8 +193,8 @@ def make_shard(recipe: Recipe, params: Params) -> Shard:
         raise ShardError(f"the shard of {recipe} can't be made: {error}") from error
 
 
-def _fitted(X: Any, Y: Any, first: int, params: Params) -> Shard:
-    return Shard(SWNNClassifier(**params).fit(X, Y), first, _size(X.nnz, Y.nnz))
+def _fitted(X: Any, y: Any, first: int, params: Params) -> Shard:
+    return Shard(SWNNClassifier(**params).fit(X, y), first, _size(X.nnz, y.nnz))
 
 
 def _size(n_entries: int, n_labels: int) -> int:

@@ -35,7 +35,7 @@ _AHEAD = 2  # runs of labels in flight for each thread of the cluster
 
 
 def fit_on_cluster(
-    estimator: Estimator, X: Any, Y: Any, *, cluster: str | Client = "local", **names: Any
+    estimator: Estimator, X: Any, y: Any, *, cluster: str | Client = "local", **names: Any
 ) -> Estimator:
     """Train a `SWNNRanker` or `LearnedWeights` on a cluster.
 
@@ -43,7 +43,7 @@ def fit_on_cluster(
     ----------
     estimator : SWNNRanker or LearnedWeights
         Its ``backend``, if it has one, is also that of the workers.
-    X, Y : matrices
+    X, y : matrices
         As for its ``fit``.
     cluster : str or Client
         As for `connect`.
@@ -59,14 +59,14 @@ def fit_on_cluster(
     --------
     >>> from swnn_xp import SWNNRanker
     >>> from swnn_xp.distributed import fit_on_cluster
-    >>> X, Y = [[1, 1, 0], [0, 1, 1], [1, 0, 0]] * 5, [[1, 0], [0, 1], [1, 0]] * 5
-    >>> clf = fit_on_cluster(SWNNRanker(n_neighbors=3), X, Y, cluster="local:1")
+    >>> X, y = [[1, 1, 0], [0, 1, 1], [1, 0, 0]] * 5, [[1, 0], [0, 1], [1, 0]] * 5
+    >>> clf = fit_on_cluster(SWNNRanker(n_neighbors=3), X, y, cluster="local:1")
     >>> clf.predict_topk([[1, 1, 0]], k=1).labels.tolist()
     [[0]]
     """
     backend = getattr(estimator, "backend", "auto")
     with train_on_cluster(cluster, backend=backend, memory_budget=estimator.memory_budget):
-        return estimator.fit(X, Y, **names)
+        return estimator.fit(X, y, **names)
 
 
 @contextlib.contextmanager

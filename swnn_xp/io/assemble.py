@@ -35,7 +35,7 @@ class Assembler:
         self._values.extend(parsed.values)
 
     def finish(self, n_features: int | None, n_labels: int | None) -> tuple[csr_array, csr_array]:
-        """Build X and Y; a width of None means one more than the largest id."""
+        """Build X and y; a width of None means one more than the largest id."""
         features, labels = self._features.finish(), self._labels.finish()
         x = _csr(self._values.finish(), features, self._feature_counts.finish(), n_features)
         y = _csr(np.ones(len(labels), bool), labels, self._label_counts.finish(), n_labels)

@@ -22,7 +22,7 @@ class XMCBlock(NamedTuple):
     """Consecutive rows of a file."""
 
     X: csr_array
-    Y: csr_array
+    y: csr_array
     first_row: int
     """Number of the block's first row in the file, from 0."""
     end: Position

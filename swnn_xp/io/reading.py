@@ -47,7 +47,7 @@ def read_xmc(
     -------
     X : csr_array of `dtype`, (rows, features)
         Ids ascending, repeated features summed, explicit zeros kept.
-    Y : csr_array of bool, (rows, labels)
+    y : csr_array of bool, (rows, labels)
 
     Raises
     ------
@@ -59,11 +59,11 @@ def read_xmc(
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "train.txt")
     >>> _ = path.write_text("2 4 3\n0,2 1:0.5 3:1\n 0:2\n")
-    >>> X, Y = read_xmc(path)
+    >>> X, y = read_xmc(path)
     >>> X.toarray()
     array([[0. , 0.5, 0. , 1. ],
            [2. , 0. , 0. , 0. ]], dtype=float32)
-    >>> Y.indices
+    >>> y.indices
     array([0, 2], dtype=int32)
     """
     rules = Rules(strict=strict, limit=limit_of(dtype))
@@ -100,15 +100,15 @@ def read_svmlight(
     Returns
     -------
     X : csr_array of `dtype`
-    Y : csr_array of bool
+    y : csr_array of bool
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "rows.svm")
     >>> _ = path.write_text("1 1:0.5 3:1\n0,2 2:7 # a comment\n")
-    >>> X, Y = read_svmlight(path, one_based=True)
-    >>> X.shape, Y.shape
+    >>> X, y = read_svmlight(path, one_based=True)
+    >>> X.shape, y.shape
     ((2, 3), (2, 3))
     """
     for name, width in (("n_features", n_features), ("n_labels", n_labels)):

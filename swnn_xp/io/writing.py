@@ -15,7 +15,7 @@ from swnn_xp.io.streams import open_output
 _BLOCK = 4096
 
 
-def write_xmc(path: PathLike, X: Any, Y: Any) -> None:
+def write_xmc(path: PathLike, X: Any, y: Any) -> None:
     """Write a file of the Extreme Classification Repository; `read_xmc` gives the same back.
 
     Values are written with the fewest digits that give the same number back. The file appears
@@ -27,7 +27,7 @@ def write_xmc(path: PathLike, X: Any, Y: Any) -> None:
         File to write.
     X : sparse or dense, (rows, features)
         Finite numbers. Repeated entries are summed.
-    Y : sparse or dense, (rows, labels)
+    y : sparse or dense, (rows, labels)
         An entry other than 0 is a label of its row.
 
     Examples
@@ -40,10 +40,10 @@ def write_xmc(path: PathLike, X: Any, Y: Any) -> None:
     0,1 1:0.5
      0:3
     """
-    x, y = _canonical(X), _canonical(Y)
+    x, y = _canonical(X), _canonical(y)
     y.eliminate_zeros()
     if x.shape[0] != y.shape[0]:
-        raise ValueError(f"X has {x.shape[0]} rows and Y has {y.shape[0]}")
+        raise ValueError(f"X has {x.shape[0]} rows and y has {y.shape[0]}")
     bad = np.flatnonzero(~np.isfinite(x.data))
     if len(bad):
         row = int(np.searchsorted(x.indptr, bad[0], side="right")) - 1

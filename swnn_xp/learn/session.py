@@ -13,7 +13,7 @@ from swnn_kernels.vote.labels import Labels
 from swnn_xp._checks import check_count
 from swnn_xp.backends.numba_ import KernelLabels
 from swnn_xp.learn.probability import probability, with_probabilities
-from swnn_xp.model.model import Model
+from swnn_xp.model.model import Current, Model
 from swnn_xp.model.session import Session
 from swnn_xp.results import RankedProbabilities, Ranking
 
@@ -47,13 +47,12 @@ class RankingSession(Session):
         parts = model.placed_labels.prepared, learned.scorer, learned.selection
         return KernelRankingSession(index, parts, settings, **options)
 
-    def _open(self, model: Model) -> None:
-        placed = model.placed_labels
+    def _open(self, current: Current) -> None:
+        placed, learned = current.model.placed_labels, current.model.learned
         if isinstance(placed, KernelLabels):
             labels: Labels = placed.prepared
-            learned = model.learned
             ranker = CandidateRanker(labels, learned.scorer, learned.selection)
-            super()._open(model)
+            super()._open(current)
             self._ranker = ranker
         else:
-            super()._open(model)  # says which backend it needs
+            super()._open(current)  # says which backend it needs

@@ -37,8 +37,8 @@ class Staleness(NamedTuple):
     Examples
     --------
     >>> from swnn_xp import SWNNRanker
-    >>> X, Y = [[1, 1, 0], [0, 1, 1], [1, 0, 0], [0, 0, 1]] * 5, [[1, 0], [0, 1]] * 10
-    >>> clf = SWNNRanker(n_neighbors=3).fit(X, Y).partial_fit([[1, 1, 1]], [[0, 0, 1]])
+    >>> X, y = [[1, 1, 0], [0, 1, 1], [1, 0, 0], [0, 0, 1]] * 5, [[1, 0], [0, 1]] * 10
+    >>> clf = SWNNRanker(n_neighbors=3).fit(X, y).partial_fit([[1, 1, 1]], [[0, 0, 1]])
     >>> clf.staleness_.rows_added, clf.staleness_.labels.tolist()
     (1, [2])
     """

@@ -10,14 +10,15 @@ model knows about either: an index numbers its own rows from 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 
+from swnn_kernels.checks import check_voters
 from swnn_kernels.parallel import once_property
 from swnn_xp._checks import check_width
 from swnn_xp.backends import Index, Options, Placement, Settings
@@ -30,6 +31,15 @@ from swnn_xp.search.top_rows import merge, shifted
 from swnn_xp.text.texts import as_texts
 from swnn_xp.text.vectorizer import TextVectorizer
 from swnn_xp.vote.votes import Votes
+
+
+class Current(NamedTuple):
+    """A model and the parameters that it is asked with: what a session follows."""
+
+    model: Model
+    settings: Settings
+    calibration: Callable[[], Any]
+    """Gives the map from shares of votes to probabilities; None if they are the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +213,7 @@ class Model:
 
     def n_voters(self, n_neighbors: int) -> int:
         """Number of neighbours that can vote: S may be far beyond the number of rows."""
-        return max(1, min(n_neighbors, self.n_positions))
+        return check_voters(max(1, min(n_neighbors, self.n_positions)))
 
     def n_ranked(self, k: int) -> int:
         """Number of labels that can be ranked: k may be far beyond the number of labels."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swnn_xp.model.model import Model
 from swnn_xp.rows.input_kind import host_matrix
+
+MatrixOf = Literal["scores", "probabilities", "predicted"]
+"""What a matrix (n_queries, n_labels) may hold."""
+
+_NUDGE = 2.0**-40  # lost in no normalisation, and far below what a probability means
 
 
 def label_values(model: Model) -> NDArray[Any]:
@@ -29,7 +33,7 @@ def as_given(model: Model, matrix: Any) -> Any:
 
 
 def chosen_as_given(model: Model, matrix: Any) -> Any:
-    """Labels that were chosen, marked in a matrix: as a matrix like Y, or as lists of labels."""
+    """Labels that were chosen, marked in a matrix: as a matrix like y, or as lists of labels."""
     if model.targets.form == "dense":
         return _whole_numbers(dense(matrix))
     if model.targets.form != "lists":
@@ -40,6 +44,14 @@ def chosen_as_given(model: Model, matrix: Any) -> Any:
     return [chosen[start:stop] for start, stop in pairwise(ends)]
 
 
+def class_scores(model: Model, scores: Any) -> NDArray[np.float64]:
+    """Scores of classes; queries without neighbours get each class's share of the rows."""
+    filled: NDArray[np.float64] = np.array(dense(host_matrix(scores)))
+    empty = ~filled.any(axis=1)
+    filled[empty] = model.label_counts / max(int(model.label_counts.sum()), 1)
+    return filled
+
+
 def best_classes(model: Model, best: Any) -> NDArray[Any]:
     """The class of each query from its best label; the most frequent one where there is none."""
     labels = host_matrix(best).reshape(-1)
@@ -47,38 +59,19 @@ def best_classes(model: Model, best: Any) -> NDArray[Any]:
     return classes[np.where(labels >= 0, labels, int(np.argmax(model.label_counts)))]
 
 
-def class_scores(model: Model, matrix: Any) -> NDArray[np.float64]:
-    """Scores of classes; queries without neighbours get each class's share of the rows."""
-    filled: NDArray[np.float64] = np.array(dense(host_matrix(matrix)))
-    empty = ~filled.any(axis=1)
-    filled[empty] = model.label_counts / max(int(model.label_counts.sum()), 1)
-    return filled
-
-
-def class_decisions(
-    model: Model, matrix: Any, probabilities: Callable[[], NDArray[np.float64]]
-) -> NDArray[np.float64]:
-    """Scores of classes; of two classes, by how much more likely the second is.
-
-    scikit-learn wants a single figure for two classes, and its order to be that of probabilities.
-    """
-    if model.labels.n_labels == 2:
-        likely = probabilities()
-        return likely[:, 1] - likely[:, 0]
-    return class_scores(model, matrix)
-
-
-def class_probabilities(
-    model: Model, matrix: Any, decisions: Callable[[], Any]
-) -> NDArray[np.float64]:
+def class_probabilities(model: Model, scores: Any, matrix: Any) -> NDArray[np.float64]:
     """Probabilities of classes, which add up to 1 in each row.
 
-    Where every probability is 0, the decisions, which are positive, say how they compare.
+    Where every probability is 0, the scores say how they compare. Calibration maps many scores to
+    one probability: the class of the best score is then nudged ahead, so that probabilities,
+    decisions and predictions agree.
     """
-    likely = np.array(dense(host_matrix(matrix)))
+    likely, decisive = np.array(dense(host_matrix(matrix))), class_scores(model, scores)
     empty = ~likely.any(axis=1)
-    if empty.any():
-        likely[empty] = class_scores(model, decisions())[empty]
+    likely[empty] = decisive[empty]
+    best = np.argmax(decisive, axis=1)
+    tied = np.flatnonzero(best != np.argmax(likely, axis=1))
+    likely[tied, best[tied]] = likely[tied].max(axis=1, initial=0) * (1 + _NUDGE)
     return likely / likely.sum(axis=1, keepdims=True)
 
 

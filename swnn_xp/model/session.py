@@ -14,7 +14,7 @@ from swnn_kernels.background import SEARCHES
 from swnn_xp._checks import check_count
 from swnn_xp.backends import Options, Settings
 from swnn_xp.backends.numba_ import NumbaIndex
-from swnn_xp.model.model import Model
+from swnn_xp.model.model import Current, Model
 from swnn_xp.model.stand_in import StandInSession
 from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
 from swnn_xp.search.top_rows import in_slots, merge, padded, shifted
@@ -25,9 +25,9 @@ class Session:
     """Answers single rows of a fitted model with little overhead; ``clf.session()`` makes one.
 
     A call releases the GIL while it computes and allocates nothing that grows with the training
-    set: give each thread a session of its own. The parameters are those the classifier had when
-    the session was made. Rows that are appended or removed later count from the next call on;
-    until `compact` is called, appended rows cost a second search.
+    set: give each thread a session of its own. A session follows the estimator: rows that are
+    appended or removed, parameters that change and another `fit` count from the next call on. Until
+    `compact` is called, appended rows cost a second search.
 
     Rows must be given with ascending ids, without repeats; ids out of range, unsorted ids and
     values that are not finite are refused, nothing else is checked.
@@ -39,26 +39,13 @@ class Session:
     Parameters
     ----------
     current : callable
-        Returns the model of the moment.
-    settings : Settings
+        Returns the current model and parameters, the same object while they have not changed.
     budget : int, optional
-    calibration : callable, optional
-        Gives the map from shares to probabilities, if there is one, from what the model has learned
-        and the settings. Without it, shares are the probabilities.
     """
 
-    def __init__(
-        self,
-        current: Callable[[], Model],
-        settings: Settings,
-        *,
-        budget: int | None = None,
-        calibration: Callable[[Any, Settings], Any] | None = None,
-    ) -> None:
-        self._calibration = calibration
+    def __init__(self, current: Callable[[], Current], *, budget: int | None = None) -> None:
         self._current = current
         self._budget = budget
-        self._settings = settings
         self._open(current())
 
     def predict_one(self, indices: Any, values: Any, k: int = 5) -> Ranking:
@@ -104,8 +91,7 @@ class Session:
         check_count(k, "k")
         self._follow()
         labels, scores, likely = self._shares_one(indices, values, k)
-        steps = self._calibration and self._calibration(self._model.learned, self._settings)
-        if steps is not None:
+        if (steps := self._opened.calibration()) is not None:
             likely = np.where(labels >= 0, steps.probabilities(likely), 0.0)
         return RankedProbabilities(*in_slots(k, labels, scores, likely))
 
@@ -142,19 +128,21 @@ class Session:
         return sum(session.n_unresolved for session in self._sessions)
 
     def _follow(self) -> None:
-        """Use the model of the moment."""
-        model = self._current()
-        if model is not self._model or (self._stands_in and SEARCHES.is_ready()):
-            self._open(model)
+        """Use the current model and parameters."""
+        current = self._current()
+        if current is not self._opened or (self._stands_in and SEARCHES.is_ready()):
+            self._open(current)
 
-    def _open(self, model: Model) -> None:
+    def _open(self, current: Current) -> None:
         # Whatever may fail comes before any change: the session still answers from the old model.
+        model = current.model
         if not all(isinstance(segment, NumbaIndex) for segment in model.segments):
             raise ValueError(f"a session needs the backend 'numba', not '{model.backend}'")
-        voters = model.n_voters(self._settings.n_neighbors)
-        settings = self._settings._replace(n_neighbors=voters)
+        voters = model.n_voters(current.settings.n_neighbors)
+        settings = current.settings._replace(n_neighbors=voters)
         sessions = [self._session(model, at, settings) for at in range(len(model.segments))]
-        self._sessions, self._model = sessions, model
+        self._sessions, self._opened = sessions, current
+        self._model, self._settings = model, current.settings
         self._only = sessions[0] if len(sessions) == 1 else None
         self._stands_in = any(isinstance(session, StandInSession) for session in sessions)
 

@@ -47,16 +47,16 @@ class Encoded(NamedTuple):
     """Names of the columns, if the labels had them."""
 
 
-def encode_labels(Y: Any, names: Sequence[str] | None = None, classes: Any = None) -> Encoded:
+def encode_labels(y: Any, names: Sequence[str] | None = None, classes: Any = None) -> Encoded:
     """Turn labels into columns, one for each label in ascending order.
 
     Parameters
     ----------
-    Y : matrix, lists of labels, one class for each row, or what this function returned
+    y : matrix, lists of labels, one class for each row, or what this function returned
     names : list of str, optional
         Names of the columns. Where the labels are texts, they are looked up among the names.
     classes : sequence, optional
-        All labels there may be, where they are given by value; default: those in Y.
+        All labels there may be, where they are given by value; default: those in y.
 
     Examples
     --------
@@ -65,13 +65,13 @@ def encode_labels(Y: Any, names: Sequence[str] | None = None, classes: Any = Non
     >>> encode_labels([3, 7, 3]).targets.values.tolist()
     [3, 7]
     """
-    if isinstance(Y, Encoded):
-        return Y
-    form, given, columns = _form_of(Y)
+    if isinstance(y, Encoded):
+        return y
+    form, given, columns = _form_of(y)
     if form in ("sparse", "dense"):
-        return Encoded(label_rows(given, "Y"), Targets(form), columns if names is None else None)
+        return Encoded(label_rows(given, "y"), Targets(form), columns if names is None else None)
     flat, sizes = _values(given, form)
-    wanted = flat if classes is None else _scalars(classes)
+    wanted = flat if classes is None else list(dict.fromkeys(_scalars(classes)))
     _check_alike([*wanted, *flat])
     seen = sorted(set(flat)) if classes is None else wanted
     if _are_texts(seen):
@@ -81,19 +81,19 @@ def encode_labels(Y: Any, names: Sequence[str] | None = None, classes: Any = Non
 
 
 def encode_more(
-    Y: Any, targets: Targets, names: Sequence[str] | None, n_labels: int, *, grow: bool
+    y: Any, targets: Targets, names: Sequence[str] | None, n_labels: int, *, grow: bool
 ) -> Encoded:
     """Turn labels of further rows into the columns of a fitted model.
 
     Labels that it does not know get columns behind the others if ``grow``; else they are refused.
     """
-    form, given, _ = _form_of(Y, by_value=targets.by_value)
+    form, given, _ = _form_of(y, by_value=targets.by_value)
     if form in ("sparse", "dense"):
-        return Encoded(label_rows(given, "Y"), targets, None)
+        return Encoded(label_rows(given, "y"), targets, None)
     known = targets.values.tolist() if targets.values is not None else names
     if known is None:
         raise ValueError(
-            f"Y holds labels by value, but the model was fitted with a matrix of {n_labels} "
+            f"y holds labels by value, but the model was fitted with a matrix of {n_labels} "
             "columns without names"
         )
     flat, sizes = _values(given, form)
@@ -142,19 +142,19 @@ def targets_from(
     return targets
 
 
-def _form_of(Y: Any, by_value: bool = False) -> tuple[Form, Any, list[str] | None]:
+def _form_of(y: Any, by_value: bool = False) -> tuple[Form, Any, list[str] | None]:
     """Tell in which form labels are given, and name the columns of a table."""
-    if Y is None:
+    if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")
-    Y = host_matrix(Y)
-    if sp.issparse(Y):
-        return "sparse", Y, None
-    if hasattr(Y, "columns"):  # a table of pandas or Polars
-        columns = list(Y.columns)
-        return "dense", Y.to_numpy(), columns if _are_texts(columns) else None
-    if isinstance(Y, list | tuple) and _are_lists(Y, by_value):
-        return "lists", Y, None
-    array = np.asarray(Y)
+    y = host_matrix(y)
+    if sp.issparse(y):
+        return "sparse", y, None
+    if hasattr(y, "columns"):  # a table of pandas or Polars
+        columns = list(y.columns)
+        return "dense", y.to_numpy(), columns if _are_texts(columns) else None
+    if isinstance(y, list | tuple) and _are_lists(y, by_value):
+        return "lists", y, None
+    array = np.asarray(y)
     if array.ndim == 1:
         is_lists = array.dtype == object and any(isinstance(row, _ROWS) for row in array)
         return "lists" if is_lists else "classes", array, None
@@ -218,8 +218,8 @@ def _columns(flat: list[Any], sizes: NDArray[np.int64], vocabulary: Sequence[Any
         columns = np.fromiter((number[value] for value in flat), np.int64, len(flat))
     except KeyError as error:
         raise ValueError(
-            f"Y: label {error.args[0]!r} is not among the {len(number)} known"
+            f"y: label {error.args[0]!r} is not among the {len(number)} known"
         ) from None
     at_row = np.repeat(np.arange(sizes.size), sizes)
     ones = np.ones(columns.size, np.int8)
-    return label_rows(sp.coo_array((ones, (at_row, columns)), (sizes.size, len(vocabulary))), "Y")
+    return label_rows(sp.coo_array((ones, (at_row, columns)), (sizes.size, len(vocabulary))), "y")

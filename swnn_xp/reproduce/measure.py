@@ -126,7 +126,7 @@ def _measure_model(data: Dataset, paper: PaperResult | None, n_jobs: int) -> _Mo
     has_peak = reset_peak()
     clf = SWNNClassifier(*(paper[:3] if paper else _DEFAULT), n_jobs=n_jobs)
     started = time.perf_counter()
-    clf.fit(data.X_train, data.Y_train)
+    clf.fit(data.X_train, data.y_train)
     build = time.perf_counter() - started
     times = latencies(clf, data.X_test)
     peak = peak_bytes() if has_peak else None
@@ -139,7 +139,7 @@ def _measure_model(data: Dataset, paper: PaperResult | None, n_jobs: int) -> _Mo
 def _sizes(data: Dataset, published: Published | None) -> list[Line]:
     rows = (
         ("features", published and published.n_features, data.X_train.shape[1]),
-        ("labels", published and published.n_labels, data.Y_train.shape[1]),
+        ("labels", published and published.n_labels, data.y_train.shape[1]),
         ("training rows", published and published.n_train, data.X_train.shape[0]),
         ("test rows", published and published.n_test, data.X_test.shape[0]),
     )
@@ -148,7 +148,7 @@ def _sizes(data: Dataset, published: Published | None) -> list[Line]:
 
 def _summaries(data: Dataset, key: str) -> list[Line]:
     papers = PAPER_SUMMARIES.get(key)
-    tables = summarize(data.X_train, data.Y_train).tables()
+    tables = summarize(data.X_train, data.y_train).tables()
     lines = []
     for i, (title, numbers) in enumerate(tables.items()):
         paper = _NONE if papers is None else _five(papers[i][:5], f"{papers[i].mean:g}")
@@ -173,19 +173,19 @@ def _precisions(
     seed: int,
     progress: Callable[[int, int], None] | None,
 ) -> list[Line]:
-    X, Y = data.X_test, data.Y_test
+    X, y = data.X_test, data.y_test
     note = ""
     if rows is not None and rows < X.shape[0]:
         chosen = np.sort(np.random.default_rng(seed).permutation(X.shape[0])[:rows])
         note = f" ({rows:,} of {X.shape[0]:,} test rows)"
-        X, Y = X[chosen], Y[chosen]
+        X, y = X[chosen], y[chosen]
     labels = _ranked(clf, X, progress)
     lines = []
     for i, k in enumerate(_KS):
-        here = f"{100 * metrics.precision_at_k(Y, labels, k):.2f}{note}"
+        here = f"{100 * metrics.precision_at_k(y, labels, k):.2f}{note}"
         lines.append(Line(f"P@{k} in %", f"{paper.precision[i]:.2f}" if paper else _NONE, here))
     for i, k in enumerate(_KS):
-        here = f"{100 * metrics.max_precision_at_k(Y, k):.2f}{note}"
+        here = f"{100 * metrics.max_precision_at_k(y, k):.2f}{note}"
         best = f"{paper.max_precision[i]:.2f}" if paper else _NONE
         lines.append(Line(f"attainable P@{k} in %", best, here))
     return lines

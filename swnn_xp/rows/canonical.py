@@ -52,7 +52,7 @@ def canonical_rows(X: Any, name: str = "X") -> ValueRows:
     return ValueRows(indptr, indices, values, width)
 
 
-def label_rows(Y: Any, name: str = "Y") -> LabelRows:
+def label_rows(y: Any, name: str = "y") -> LabelRows:
     """Bring a 0/1 matrix of labels to canonical rows: every 1 is a label, once.
 
     Examples
@@ -60,7 +60,7 @@ def label_rows(Y: Any, name: str = "Y") -> LabelRows:
     >>> label_rows([[0, 1, 1]]).indices.tolist()
     [1, 2]
     """
-    indptr, indices, values, width = _stored_entries(Y, name)
+    indptr, indices, values, width = _stored_entries(y, name)
     require_finite(indices, values, _row_of(indptr), name)
     wrong = (values != 0) & (values != 1)
     if wrong.any():

@@ -19,7 +19,7 @@ class Corpus(NamedTuple):
     """Texts and their labels."""
 
     texts: list[str]
-    Y: sp.csr_array
+    y: sp.csr_array
     """Labels, 0/1 (n_texts, n_labels)."""
     label_names: list[str]
     label_uris: list[str] | None
@@ -49,7 +49,7 @@ def read_corpus(
     >>> path = pathlib.Path(tempfile.mkdtemp(), "tagged.jsonl")
     >>> _ = path.write_text('{"text": "a chess game", "labels": ["game", "board"]}')
     >>> corpus = read_corpus(path)
-    >>> corpus.label_names, corpus.Y.toarray().tolist()
+    >>> corpus.label_names, corpus.y.toarray().tolist()
     (['board', 'game'], [[1, 1]])
     """
     documents = list(read_documents(path, fields))
@@ -59,7 +59,7 @@ def read_corpus(
     ids = [document.id for document in documents]
     return Corpus(
         texts=[document.text for document in documents],
-        Y=_label_matrix([document.labels or [] for document in documents], uris),
+        y=_label_matrix([document.labels or [] for document in documents], uris),
         label_names=uris if vocabulary is None else [vocabulary.get(uri, uri) for uri in uris],
         label_uris=None if vocabulary is None else uris,
         row_names=_row_names(ids),

@@ -19,7 +19,7 @@ _COSTS = (0.1, 0.2, 0.4, 0.8)
 _VOTE_WEIGHTS = (0.35, 0.5, 0.65)
 
 
-def paper_grid(Y: Any) -> list[Setting]:
+def paper_grid(y: Any) -> list[Setting]:
     """The paper's six pairs (alpha, beta), each with S = mean labels per row, 25, 50, 75.
 
     Examples
@@ -27,11 +27,11 @@ def paper_grid(Y: Any) -> list[Setting]:
     >>> len(paper_grid([[1, 1], [1, 1]])), paper_grid([[1, 1]])[0]
     (24, Setting(n_neighbors=2, alpha=0.0, beta=0.0))
     """
-    sizes = sorted({mean_labels(Y), *PAPER_NEIGHBOURS})
+    sizes = sorted({mean_labels(y), *PAPER_NEIGHBOURS})
     return [Setting(S, *pair) for pair, S in product(PAPER_PAIRS, sizes)]
 
 
-def wide_grid(Y: Any) -> list[Setting]:
+def wide_grid(y: Any) -> list[Setting]:
     """Five alphas, four betas, and seven S from 5 to 100.
 
     Examples
@@ -39,7 +39,7 @@ def wide_grid(Y: Any) -> list[Setting]:
     >>> len(wide_grid([[1, 1], [1, 1]]))
     140
     """
-    sizes = sorted({mean_labels(Y), *_WIDE_NEIGHBOURS})
+    sizes = sorted({mean_labels(y), *_WIDE_NEIGHBOURS})
     return [Setting(S, alpha, beta) for beta, alpha, S in product(_WIDE_BETAS, _WIDE_ALPHAS, sizes)]
 
 
@@ -55,9 +55,9 @@ def ranking_grid() -> list[RankingSetting]:
     return [auto, *map(RankingSetting._make, product(_RANKING_NEIGHBOURS, _COSTS, _VOTE_WEIGHTS))]
 
 
-def mean_labels(Y: Any) -> int:
+def mean_labels(y: Any) -> int:
     """Mean number of labels per row, at least 1."""
-    labels = label_rows(Y, "Y")
+    labels = label_rows(y, "y")
     return max(1, round(labels.indices.size / max(labels.n_rows, 1)))
 
 

@@ -65,11 +65,11 @@ def smallest_part(
     """
     check_exponent(max_loss, "max_loss")
     tell = tell or (lambda trial: None)
-    whole, X, Y = _without_held_out(clf, seed)
-    wanted = 100 * whole.score(X, Y) - max_loss
+    whole, X, y = _without_held_out(clf, seed)
+    wanted = 100 * whole.score(X, y) - max_loss
     tell(PartTrial(1.0, wanted + max_loss))
     for keep in PARTS:
-        precision = 100 * copy.deepcopy(whole).compress(keep).score(X, Y)
+        precision = 100 * copy.deepcopy(whole).compress(keep).score(X, y)
         tell(PartTrial(keep, precision))
         if precision >= wanted:
             return keep
@@ -79,7 +79,7 @@ def smallest_part(
 def _without_held_out(clf: AnyModel, seed: int) -> tuple[AnyModel, Any, Any]:
     """Fit a model like this one without some rows; return it and these rows."""
     model = compact(clf._current_model())
-    X, Y = _matrices(unscaled_rows(model), model.checked_labels)
+    X, y = _matrices(unscaled_rows(model), model.checked_labels)
     (fold,) = Split(min(_HELD_OUT, _MOST_HELD_OUT / X.shape[0]), seed=seed).of(X.shape[0])
     params = clf.get_params()
     more: dict[str, Any] = {}
@@ -87,8 +87,8 @@ def _without_held_out(clf: AnyModel, seed: int) -> tuple[AnyModel, Any, Any]:
         more["feature_weights"] = model.feature_weights
     elif clf.keep < 1:
         raise ValueError("the rows stand for others already; fit again to keep another part")
-    fitted = type(clf)(**params).fit(X[fold.train], Y[fold.train], **more)
-    return fitted, X[fold.test], Y[fold.test]
+    fitted = type(clf)(**params).fit(X[fold.train], y[fold.train], **more)
+    return fitted, X[fold.test], y[fold.test]
 
 
 def _matrices(rows: ValueRows, labels: LabelRows) -> tuple[Any, Any]:

@@ -30,7 +30,7 @@ _MACHINE = ("backend", "memory_budget", "n_jobs", "device")
 
 def tune_ranking(
     X: Any,
-    Y: Any,
+    y: Any,
     *,
     grid: Sequence[RankingSetting] | None = None,
     metric: str = "P@1",
@@ -47,7 +47,7 @@ def tune_ranking(
 
     Parameters
     ----------
-    X, Y : matrices
+    X, y : matrices
         Training rows and their labels.
     grid : list of RankingSetting, optional
         Default: `ranking_grid`.
@@ -74,20 +74,20 @@ def tune_ranking(
     >>> from swnn_xp.tuning import RankingSetting, tune_ranking
     >>> data = load("debtags")
     >>> grid = [RankingSetting(25, C, 0.5) for C in (0.1, 0.4)]
-    >>> result = tune_ranking(data.X_train[:2000], data.Y_train[:2000], grid=grid)
+    >>> result = tune_ranking(data.X_train[:2000], data.y_train[:2000], grid=grid)
     >>> len(result.trials), result.n_done
     (2, 400)
     """
     judge_by = parse_metric(metric, propensity)
-    X, Y = sp.csr_array(X), label_matrix(encode_labels(Y).labels)
-    if X.shape[0] != Y.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows but Y has {Y.shape[0]}")
+    X, y = sp.csr_array(X), label_matrix(encode_labels(y).labels)
+    if X.shape[0] != y.shape[0]:
+        raise ValueError(f"X has {X.shape[0]} rows but y has {y.shape[0]}")
     settings = ranking_grid() if grid is None else list(map(RankingSetting._make, grid))
     _check(settings, params)
     if split.leave_one_out:
         raise ValueError("leave_one_out is for tune alone: label models have learned from each row")
     folds = split.of(X.shape[0])
-    runs = [_Run(X, Y, fold, settings, judge_by, SWNNRanker(**params)) for fold in folds]
+    runs = [_Run(X, y, fold, settings, judge_by, SWNNRanker(**params)) for fold in folds]
     try:
         for number, run in enumerate(runs):
             run.measure(_staged(progress, f"fold {number + 1}: " if len(runs) > 1 else ""))
@@ -116,13 +116,13 @@ class _Run:
     def __init__(
         self,
         X: sp.csr_array,
-        Y: sp.csr_array,
+        y: sp.csr_array,
         fold: Fold,
         settings: list[RankingSetting],
         metric: Metric,
         ranker: SWNNRanker,
     ) -> None:
-        self._X, self._Y, self.fold = X, Y, fold
+        self._X, self._Y, self.fold = X, y, fold
         self._settings, self._metric, self._ranker = settings, metric, ranker
         self.scores: dict[int, float] = {}
         """Of the settings that were tried, by their place in the grid."""
@@ -156,7 +156,7 @@ class _Run:
         index_class = backend.load()
         placement = index_class.placement.find(backend.name, ranker.device, self._X)
         machine = Machine(index_class, placement, ranker._options())
-        rows, labels = canonical_rows(self._X[train], "X"), label_rows(self._Y[train], "Y")
+        rows, labels = canonical_rows(self._X[train], "X"), label_rows(self._Y[train], "y")
         settings = ranker._training_settings()
         return prepare(rows, labels, settings, machine, tell, weighted=ranker.feature_weights)
 

@@ -30,13 +30,13 @@ class Metric(NamedTuple):
     k: int
     propensity: tuple[float, float]
 
-    def measure(self, Y_train: Any) -> Callable[[Any, NDArray[np.integer]], float]:
+    def measure(self, y_train: Any) -> Callable[[Any, NDArray[np.integer]], float]:
         """The metric as a function of true labels and ranking, for these training labels."""
         family = self.name.partition("@")[0].lower()
         if family in _PLAIN:
-            return lambda Y_true, labels: _PLAIN[family](Y_true, labels, self.k)
-        weights = metrics.propensities(Y_train, *self.propensity)
-        return lambda Y_true, labels: _WEIGHTED[family](Y_true, labels, self.k, weights)
+            return lambda y_true, labels: _PLAIN[family](y_true, labels, self.k)
+        weights = metrics.propensities(y_train, *self.propensity)
+        return lambda y_true, labels: _WEIGHTED[family](y_true, labels, self.k, weights)
 
 
 def parse_metric(name: str, propensity: tuple[float, float] = (0.55, 1.5)) -> Metric:

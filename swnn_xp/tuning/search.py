@@ -30,7 +30,7 @@ _BLOCK = 256
 
 def tune(
     X: Any,
-    Y: Any,
+    y: Any,
     *,
     grid: Literal["paper", "two-step", "wide"] | Sequence[Setting] = "paper",
     metric: str = "P@1",
@@ -46,7 +46,7 @@ def tune(
 
     Parameters
     ----------
-    X, Y : matrices
+    X, y : matrices
         Training rows and their labels.
     grid : {"paper", "two-step", "wide"} or list of Setting, default "paper"
         "paper": its six pairs (alpha, beta) with four S. "wide": 140 settings. The best measured is
@@ -74,16 +74,16 @@ def tune(
     >>> from swnn_xp.datasets import load
     >>> from swnn_xp.tuning import tune
     >>> data = load("debtags")
-    >>> result = tune(data.X_train[:2000], data.Y_train[:2000], metric="P@1")
+    >>> result = tune(data.X_train[:2000], data.y_train[:2000], metric="P@1")
     >>> len(result.trials), result.n_done
     (24, 400)
     """
     judge = parse_metric(metric, propensity)
-    X, Y = sp.csr_array(X), label_matrix(encode_labels(Y).labels)
-    if X.shape[0] != Y.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows but Y has {Y.shape[0]}")
-    settings = _settings(grid, Y)
-    runs = [_Run(X, Y, fold, settings, judge.k, machine) for fold in split.of(X.shape[0])]
+    X, y = sp.csr_array(X), label_matrix(encode_labels(y).labels)
+    if X.shape[0] != y.shape[0]:
+        raise ValueError(f"X has {X.shape[0]} rows but y has {y.shape[0]}")
+    settings = _settings(grid, y)
+    runs = [_Run(X, y, fold, settings, judge.k, machine) for fold in split.of(X.shape[0])]
     total = sum(run.fold.test.size for run in runs)
     try:
         _ask_all(runs, total, progress)
@@ -92,7 +92,7 @@ def tune(
             raise
     trials = _trials(settings, runs, judge)
     rule = "two-step" if isinstance(grid, str) and grid == "two-step" else "best"
-    best = choose_best(trials) if rule == "best" else choose_in_two_stages(trials, mean_labels(Y))
+    best = choose_best(trials) if rule == "best" else choose_in_two_stages(trials, mean_labels(y))
     return TuningResult(
         judge.name,
         trials,
@@ -112,13 +112,13 @@ class _Run:
     def __init__(
         self,
         X: sp.csr_array,
-        Y: sp.csr_array,
+        y: sp.csr_array,
         fold: Fold,
         settings: list[Setting],
         k: int,
         machine: dict[str, Any],
     ) -> None:
-        self._X, self._Y, self.fold, self._k = X, Y, fold, k
+        self._X, self._Y, self.fold, self._k = X, y, fold, k
         self._settings, self._machine = settings, machine
         self._labels = np.empty((len(settings), fold.test.size, k), np.int32)
         self.n_done = 0
@@ -183,11 +183,11 @@ def _ask_all(runs: list[_Run], total: int, progress: Callable[[int, int], None] 
         run.forget()
 
 
-def _settings(grid: Any, Y: Any) -> list[Setting]:
+def _settings(grid: Any, y: Any) -> list[Setting]:
     if isinstance(grid, str) and grid in ("paper", "two-step"):
-        return paper_grid(Y)
+        return paper_grid(y)
     if isinstance(grid, str) and grid == "wide":
-        return wide_grid(Y)
+        return wide_grid(y)
     settings = [Setting(int(S), float(alpha), float(beta)) for S, alpha, beta in grid]
     if not settings:
         raise ValueError("the grid has no setting")

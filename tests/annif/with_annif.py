@@ -96,8 +96,8 @@ def write_corpora(work: Path) -> list[str]:
     pairs = zip(uris, data.label_names, strict=True)
     (work / "vocabulary.tsv").write_text("".join(f"<{uri}>\t{name}\n" for uri, name in pairs))
     for name, X, Y, count in (
-        ("train", data.X_train, data.Y_train, ROWS),
-        ("test", data.X_test, data.Y_test, HELD_OUT),
+        ("train", data.X_train, data.y_train, ROWS),
+        ("test", data.X_test, data.y_test, HELD_OUT),
     ):
         step = X.shape[0] // count
         texts = [as_text(X[[i * step]], data.feature_names) for i in range(count)]

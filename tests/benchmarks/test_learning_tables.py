@@ -18,8 +18,8 @@ BORROWED = "page", "problem", "recorded", "report", "results"
 def few():
     data = datasets.load("debtags")
     return SimpleNamespace(
-        X_train=data.X_train[:300], Y_train=data.Y_train[:300],
-        X_test=data.X_test[:50], Y_test=data.Y_test[:50],
+        X_train=data.X_train[:300], y_train=data.y_train[:300],
+        X_test=data.X_test[:50], y_test=data.y_test[:50],
     )  # fmt: skip
 
 
@@ -50,8 +50,8 @@ def test_the_curve_is_measured_once_and_written(opened, few, monkeypatch):
         (method, keep) for method in ("ranked", "as published") for keep in (1.0, 0.1)
     }
     small = results.rows["bibtex", "ranked", 0.1]
-    clf = SWNNRanker(calibrate=False, keep=0.1).fit(few.X_train, few.Y_train)
-    wanted = 100 * precision_at_k(few.Y_test, clf.predict_topk(few.X_test, k=5).labels, 5)
+    clf = SWNNRanker(calibrate=False, keep=0.1).fit(few.X_train, few.y_train)
+    wanted = 100 * precision_at_k(few.y_test, clf.predict_topk(few.X_test, k=5).labels, 5)
     assert (small["rows"], small["P@5"]) == (30, round(wanted, 2))
     monkeypatch.setattr(curve, "measured", None)  # nothing is left to measure
     curve.measure("bibtex", results, again=False)
@@ -65,15 +65,15 @@ def test_ablations_change_one_thing_and_are_not_repeated(opened, few, monkeypatc
     some = ("none", "no feature weights", "no cuts but the last", "S = 25")
     monkeypatch.setattr(run, "CHANGES", {title: run.CHANGES[title] for title in some})
     run.measure("bibtex", results, again=False)
-    clf = SWNNRanker(calibrate=False).fit(few.X_train, few.Y_train)
+    clf = SWNNRanker(calibrate=False).fit(few.X_train, few.y_train)
     base = results.rows["bibtex", "none"]
     labels = clf.predict_topk(few.X_test, k=5).labels
-    assert base["P@5"] == pytest.approx(100 * precision_at_k(few.Y_test, labels, 5), abs=1e-3)
+    assert base["P@5"] == pytest.approx(100 * precision_at_k(few.y_test, labels, 5), abs=1e-3)
     assert (base["S"], base["C"]) == (clf.n_neighbors_, pytest.approx(clf.C_, abs=1e-3))
-    plain = SWNNRanker(calibrate=False, feature_weights=False).fit(few.X_train, few.Y_train)
+    plain = SWNNRanker(calibrate=False, feature_weights=False).fit(few.X_train, few.y_train)
     labels = plain.predict_topk(few.X_test, k=1).labels
     found = results.rows["bibtex", "no feature weights"]["P@1"]
-    assert found == pytest.approx(100 * precision_at_k(few.Y_test, labels, 1), abs=1e-3)
+    assert found == pytest.approx(100 * precision_at_k(few.y_test, labels, 1), abs=1e-3)
     assert results.rows["bibtex", "S = 25"]["S"] == 25
     monkeypatch.setattr(run, "find", None)  # nothing is left to measure
     run.measure("bibtex", results, again=False)
@@ -102,8 +102,8 @@ def test_feature_weights_of_few_rows_are_measured(monkeypatch, few):
     module = importlib.util.module_from_spec(place)
     place.loader.exec_module(module)
     plain, weighted = (module.figures(few, "bibtex", max_rows) for max_rows in (0, 100))
-    clf = SWNNClassifier().fit(few.X_train, few.Y_train)
-    wanted = 100 * precision_at_k(few.Y_test, clf.predict_topk(few.X_test, k=5).labels, 5)
+    clf = SWNNClassifier().fit(few.X_train, few.y_train)
+    wanted = 100 * precision_at_k(few.y_test, clf.predict_topk(few.X_test, k=5).labels, 5)
     assert plain["P@5"] == round(wanted, 2)
     assert "train_s" not in plain
     assert weighted["train_s"] > 0

@@ -26,7 +26,7 @@ def on_path(monkeypatch):
 def problem(on_path):
     Problem = importlib.import_module("problem").Problem
     problem = Problem.load("debtags", 20)
-    problem.X_train, problem.Y_train = problem.X_train[:1500], problem.Y_train[:1500]
+    problem.X_train, problem.y_train = problem.X_train[:1500], problem.y_train[:1500]
     return problem
 
 
@@ -68,16 +68,16 @@ def test_recall_counts_what_is_missing(problem):
 def test_precision_is_that_of_the_library(problem):
     from swnn_xp.metrics import precision_at_k
 
-    labels = np.random.default_rng(0).integers(0, problem.Y_test.shape[1], (50, 5))
+    labels = np.random.default_rng(0).integers(0, problem.y_test.shape[1], (50, 5))
     mine = problem.precision(labels)
-    theirs = [100 * precision_at_k(problem.Y_test[:50], labels, k) for k in (1, 3, 5)]
+    theirs = [100 * precision_at_k(problem.y_test[:50], labels, k) for k in (1, 3, 5)]
     np.testing.assert_allclose(mine, theirs)
 
 
 def test_a_saved_problem_is_the_same(problem, tmp_path):
     problem.save(tmp_path / "debtags")
     again = type(problem).open(tmp_path / "debtags", 20)
-    for name in ("X_train", "Y_train", "X_test", "Y_test", "queries"):
+    for name in ("X_train", "y_train", "X_test", "y_test", "queries"):
         one, other = getattr(problem, name), getattr(again, name)
         assert one.dtype == other.dtype
         assert (one != other).nnz == 0

@@ -32,7 +32,7 @@ def run_all(monkeypatch):
 
     def few(name):
         problem = whole(name)
-        problem.X_train, problem.Y_train = problem.X_train[:1500], problem.Y_train[:1500]
+        problem.X_train, problem.y_train = problem.X_train[:1500], problem.y_train[:1500]
         return problem
 
     monkeypatch.setattr(module.Problem, "load", few)
@@ -68,9 +68,9 @@ def test_a_run_measures_and_is_not_repeated(run_all, results, monkeypatch):
     assert "failed" not in found
     problem = run_all.Problem.load("debtags")
     labels = (
-        SWNNClassifier().fit(problem.X_train, problem.Y_train).predict_topk(problem.X_test[:200])[0]
+        SWNNClassifier().fit(problem.X_train, problem.y_train).predict_topk(problem.X_test[:200])[0]
     )
-    truth = problem.Y_test[:200]
+    truth = problem.y_test[:200]
     assert found["P@3"] == pytest.approx(100 * precision_at_k(truth, labels, 3), abs=1e-3)
     assert found["RP@5"] == pytest.approx(100 * r_precision_at_k(truth, labels, 5), abs=1e-3)
     assert found["test_rows"] == 200
@@ -135,8 +135,8 @@ def test_one_vs_rest_is_that_of_scikit_learn(run_all):
     from sklearn.svm import LinearSVC
 
     problem = run_all.Problem.load("debtags")
-    frequent = np.argsort(-problem.Y_train.sum(axis=0))[:5]
-    X, Y, queries = problem.X_train, problem.Y_train[:, frequent].tocsr(), problem.X_test[:50]
+    frequent = np.argsort(-problem.y_train.sum(axis=0))[:5]
+    X, Y, queries = problem.X_train, problem.y_train[:, frequent].tocsr(), problem.X_test[:50]
     peer = importlib.import_module("adapters.liblinear_ovr").Peer()
     peer.prepare(X, Y)
     peer.build(X, Y, 5)

@@ -96,8 +96,8 @@ def test_datasets(tmp_path, capsys):
     twin = make_twin("Wiki10-31K", scale=0.01)
     folder = tmp_path / "Wiki10-31K"
     folder.mkdir()
-    write_xmc(folder / "train.txt", twin.X_train, twin.Y_train)
-    write_xmc(folder / "test.txt", twin.X_test, twin.Y_test)
+    write_xmc(folder / "train.txt", twin.X_train, twin.y_train)
+    write_xmc(folder / "test.txt", twin.X_test, twin.y_test)
     assert main(["datasets", "--data", str(tmp_path)]) == 0
     lines = {
         line.split()[0].rstrip("*"): line for line in capsys.readouterr().out.splitlines() if line
@@ -117,7 +117,7 @@ def test_twin(tmp_path, capsys):
     for part in ("train", "test"):
         X, Y = read_xmc(out / f"{part}.txt", strict=True)
         assert (X != getattr(expected, f"X_{part}")).nnz == 0
-        assert (Y != getattr(expected, f"Y_{part}").astype(bool)).nnz == 0
+        assert (Y != getattr(expected, f"y_{part}").astype(bool)).nnz == 0
     assert "Synthetic" in (out / "SYNTHETIC.txt").read_text()
 
 

@@ -127,7 +127,7 @@ def test_labels_count_once():
 
 
 def test_negative_labels_are_refused():
-    with pytest.raises(ValueError, match="Y: row 0, column 1 is -1"):
+    with pytest.raises(ValueError, match="y: row 0, column 1 is -1"):
         label_rows([[1, -1]])
 
 

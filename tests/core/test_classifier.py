@@ -38,7 +38,7 @@ def test_bad_parameters(params, message):
 
 def test_bad_data():
     clf = SWNNClassifier()
-    with pytest.raises(ValueError, match="X has 3 rows but Y has 2"):
+    with pytest.raises(ValueError, match="X has 3 rows but y has 2"):
         clf.fit(X, Y[:2])
     with pytest.raises(ValueError, match="X has no rows"):
         clf.fit(np.zeros((0, 3)), np.zeros((0, 2)))

@@ -30,11 +30,11 @@ def test_by_hand():
 
 def test_propensity_by_hand():
     n, A, B = 10, 0.55, 1.5
-    Y_train = np.zeros((n, 2))
-    Y_train[:4, 0] = 1
+    y_train = np.zeros((n, 2))
+    y_train[:4, 0] = 1
     C = (math.log(n) - 1) * (B + 1) ** A
     expected = [1 / (1 + C * math.exp(-A * math.log(count + B))) for count in (4, 0)]
-    assert metrics.propensities(Y_train) == pytest.approx(expected)
+    assert metrics.propensities(y_train) == pytest.approx(expected)
 
 
 def test_propensity_scored_by_hand():
@@ -51,59 +51,59 @@ def test_propensity_scored_by_hand():
 @pytest.mark.parametrize("seed", range(5))
 def test_against_independent_implementations(seed):
     rng = np.random.default_rng(seed)
-    Y_true = (rng.random((40, 12)) < 0.3).astype(int)
-    Y_true[Y_true.sum(axis=1) == 0, 0] = 1  # scikit-learn leaves rows without labels out
+    y_true = (rng.random((40, 12)) < 0.3).astype(int)
+    y_true[y_true.sum(axis=1) == 0, 0] = 1  # scikit-learn leaves rows without labels out
     scores = rng.permuted(np.tile(np.arange(12.0), (40, 1)), axis=1)
     labels = np.argsort(-scores, axis=1)
     for k in (1, 3, 5, 12):
-        expected = ndcg_score(Y_true, scores, k=k)
-        assert metrics.ndcg_at_k(sp.csr_array(Y_true), labels, k) == pytest.approx(expected)
-        sets = [set(np.flatnonzero(row)) for row in Y_true]
+        expected = ndcg_score(y_true, scores, k=k)
+        assert metrics.ndcg_at_k(sp.csr_array(y_true), labels, k) == pytest.approx(expected)
+        sets = [set(np.flatnonzero(row)) for row in y_true]
         hits = [len(true & set(top[:k])) for true, top in zip(sets, labels.tolist(), strict=True)]
-        assert metrics.precision_at_k(Y_true, labels, k) == pytest.approx(np.mean(hits) / k)
+        assert metrics.precision_at_k(y_true, labels, k) == pytest.approx(np.mean(hits) / k)
         recalls = [h / len(true) for h, true in zip(hits, sets, strict=True)]
-        assert metrics.recall_at_k(Y_true, labels, k) == pytest.approx(np.mean(recalls))
+        assert metrics.recall_at_k(y_true, labels, k) == pytest.approx(np.mean(recalls))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_r_precision_is_precision_relative_to_the_best(seed):
     rng = np.random.default_rng(seed)
-    Y_true = (rng.random((40, 12)) < 0.15).astype(int)
-    assert (Y_true.sum(axis=1) == 0).any()
+    y_true = (rng.random((40, 12)) < 0.15).astype(int)
+    assert (y_true.sum(axis=1) == 0).any()
     labels = np.argsort(rng.random((40, 12)), axis=1)
     for k in (1, 3, 12):
         rows = [
             len(set(np.flatnonzero(row)) & set(top[:k])) / min(k, row.sum())
-            for row, top in zip(Y_true, labels.tolist(), strict=True)
+            for row, top in zip(y_true, labels.tolist(), strict=True)
             if row.any()
         ]
-        assert metrics.r_precision_at_k(Y_true, labels, k) == pytest.approx(np.mean(rows))
+        assert metrics.r_precision_at_k(y_true, labels, k) == pytest.approx(np.mean(rows))
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("average", ["micro", "macro"])
 def test_f1_is_that_of_scikit_learn(seed, average):
     rng = np.random.default_rng(seed)
-    Y_true = (rng.random((40, 12)) < 0.2).astype(int)
-    Y_true[:, 3] = 0  # predicted, never true
+    y_true = (rng.random((40, 12)) < 0.2).astype(int)
+    y_true[:, 3] = 0  # predicted, never true
     scores = rng.random((40, 12))
     scores[:, [5, 7]] = 0.0  # true, never predicted at the threshold
-    Y_true[:, 7] = 0  # neither
+    y_true[:, 7] = 0  # neither
     of_matrix = getattr(metrics, f"f1_{average}")
     for threshold in (0.0, 0.5, 0.9, 2.0):
-        Y_pred = scores >= threshold
-        expected = f1_score(Y_true, Y_pred, average=average, zero_division=0)
-        for prediction in (Y_pred, Y_pred.astype(float), sp.csc_array(Y_pred)):
-            assert of_matrix(Y_true, prediction) == pytest.approx(expected)
-        assert of_matrix(sp.csr_array(Y_true), Y_pred) == pytest.approx(expected)
+        y_pred = scores >= threshold
+        expected = f1_score(y_true, y_pred, average=average, zero_division=0)
+        for prediction in (y_pred, y_pred.astype(float), sp.csc_array(y_pred)):
+            assert of_matrix(y_true, prediction) == pytest.approx(expected)
+        assert of_matrix(sp.csr_array(y_true), y_pred) == pytest.approx(expected)
     labels = np.argsort(-scores, axis=1)
     labels[::4, 2:] = -1
     for k in (1, 3, 12):
-        Y_pred = np.zeros((40, 13), int)
-        np.put_along_axis(Y_pred, labels[:, :k], 1, axis=1)  # -1 is the last column
-        expected = f1_score(Y_true, Y_pred[:, :12], average=average, zero_division=0)
+        y_pred = np.zeros((40, 13), int)
+        np.put_along_axis(y_pred, labels[:, :k], 1, axis=1)  # -1 is the last column
+        expected = f1_score(y_true, y_pred[:, :12], average=average, zero_division=0)
         at_k = getattr(metrics, f"f1_{average}_at_k")
-        assert at_k(Y_true, labels, k) == pytest.approx(expected)
+        assert at_k(y_true, labels, k) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -116,12 +116,12 @@ def test_constants_without_propensities_are_refused(A, B):
 
 def test_equal_propensities_give_plain_measures():
     rng = np.random.default_rng(1)
-    Y_true = (rng.random((30, 9)) < 0.4).astype(int)
+    y_true = (rng.random((30, 9)) < 0.4).astype(int)
     labels = np.argsort(rng.random((30, 9)), axis=1)
     ones = np.ones(9)
-    best = metrics.max_precision_at_k(Y_true, 3)
-    plain = metrics.precision_at_k(Y_true, labels, 3) / best
-    assert metrics.psp_at_k(Y_true, labels, 3, ones) == pytest.approx(plain)
+    best = metrics.max_precision_at_k(y_true, 3)
+    plain = metrics.precision_at_k(y_true, labels, 3) / best
+    assert metrics.psp_at_k(y_true, labels, 3, ones) == pytest.approx(plain)
 
 
 def test_empty_and_wrong_input():
@@ -132,7 +132,7 @@ def test_empty_and_wrong_input():
     assert metrics.r_precision_at_k(np.zeros((2, 4)), np.zeros((2, 3), int), 3) == 0.0
     for f1 in (metrics.f1_micro, metrics.f1_macro):
         assert f1(none, none) == f1(np.zeros((2, 4)), np.zeros((2, 4))) == 0.0
-        with pytest.raises(ValueError, match=r"the shape \(3, 5\) of Y_true, got \(3, 4\)"):
+        with pytest.raises(ValueError, match=r"the shape \(3, 5\) of y_true, got \(3, 4\)"):
             f1(Y, Y[:, :4])
     with pytest.raises(ValueError, match="fewer than k = 5"):
         metrics.f1_micro_at_k(Y, LABELS, 5)

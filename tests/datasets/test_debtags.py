@@ -32,8 +32,8 @@ def script() -> dict[str, Any]:
 
 def test_shapes_types_and_names_fit(debtags: datasets.Dataset) -> None:
     for X, Y, names in [
-        (debtags.X_train, debtags.Y_train, debtags.row_names_train),
-        (debtags.X_test, debtags.Y_test, debtags.row_names_test),
+        (debtags.X_train, debtags.y_train, debtags.row_names_train),
+        (debtags.X_test, debtags.y_test, debtags.row_names_test),
     ]:
         assert isinstance(X, csr_array)
         assert isinstance(Y, csr_array)
@@ -53,7 +53,7 @@ def test_a_known_package_has_its_tags_and_words(debtags: datasets.Dataset) -> No
     rows = debtags.row_names_train + debtags.row_names_test
     where = rows.index("debtags")
     train = where < len(debtags.row_names_train)
-    Y, X = (debtags.Y_train, debtags.X_train) if train else (debtags.Y_test, debtags.X_test)
+    Y, X = (debtags.y_train, debtags.X_train) if train else (debtags.y_test, debtags.X_test)
     row = where if train else where - len(debtags.row_names_train)
     tags = {debtags.label_names[i] for i in Y[[row]].indices}
     words = {debtags.feature_names[i] for i in X[[row]].indices}

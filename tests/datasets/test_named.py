@@ -45,7 +45,7 @@ def test_names_are_found_in_any_spelling(spelling: str, name: str) -> None:
 
 def test_registered_figures_of_debtags_are_true() -> None:
     data = datasets.load("debtags")
-    assert differences(REGISTRY["debtags"], data.X_train, data.Y_train, data.Y_test) == ()
+    assert differences(REGISTRY["debtags"], data.X_train, data.y_train, data.y_test) == ()
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_load_reads_compares_and_names(tmp_path: Path, monkeypatch: pytest.Monke
     data = datasets.load("wiki10-31k")
     assert data.name == "Wiki10-31K"
     assert data.X_train.shape == (3, 4)
-    assert data.Y_test.toarray().tolist() == [[0, 1]]
+    assert data.y_test.toarray().tolist() == [[0, 1]]
     assert data.feature_names == ["a", "b", "c", "d"]
     assert data.label_names == []
     assert data.differences == (
@@ -124,10 +124,10 @@ def test_splits_are_columns_counted_from_one(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "bibtex_tstSplit.txt.gz", "wt") as file:
         file.write("3 2\n")
     first = datasets.load("bibtex", root=tmp_path)
-    assert first.Y_train.toarray().tolist() == [[1, 0], [1, 1]]
+    assert first.y_train.toarray().tolist() == [[1, 0], [1, 1]]
     assert first.X_test.toarray().tolist() == [[0, 0, 0, 5]]
     second = datasets.load("bibtex", root=tmp_path, split=1)
-    assert second.Y_train.toarray().tolist() == [[0, 1], [1, 0]]
+    assert second.y_train.toarray().tolist() == [[0, 1], [1, 0]]
     with pytest.raises(ValueError, match="splits 0 to 1, not 2"):
         datasets.load("bibtex", root=tmp_path, split=2)
     (tmp_path / "bibtex_trSplit.txt").write_text("1\n4\n")
@@ -157,4 +157,4 @@ def test_real_files_agree_with_their_figures() -> None:
     for name in ("Bibtex", "Delicious"):
         data = datasets.load(name, root=root)
         assert data.differences == ()
-        assert len(data.label_names) == data.Y_train.shape[1]
+        assert len(data.label_names) == data.y_train.shape[1]

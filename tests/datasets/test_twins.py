@@ -57,7 +57,7 @@ def test_small_twins_are_sound(name: str) -> None:
     paper, full = PAPER_SUMMARIES[name], REGISTRY[name]
     assert data.X_train.shape[0] == round(full.n_train * SCALES[name])
     assert data.X_test.shape[0] == round(full.n_test * SCALES[name])
-    for X, Y in ((data.X_train, data.Y_train), (data.X_test, data.Y_test)):
+    for X, Y in ((data.X_train, data.y_train), (data.X_test, data.y_test)):
         assert isinstance(X, csr_array)
         assert X.dtype == np.float32
         assert X.data.min() > 0
@@ -69,7 +69,7 @@ def test_small_twins_are_sound(name: str) -> None:
     # what is counted a row does not depend on the scale, except for the longest rows
     for stated, matrix in (
         (paper.features_per_row, data.X_train),
-        (paper.labels_per_row, data.Y_train),
+        (paper.labels_per_row, data.y_train),
     ):
         quartiles = five_numbers(np.diff(matrix.indptr))[1:4]
         np.testing.assert_allclose(quartiles, stated[1:4], rtol=0.15)
@@ -81,12 +81,12 @@ def test_neighbours_predict_far_better_than_popularity(name: str) -> None:
     queries = slice(0, 200)
     sims = (_unit(data.X_test[queries]) @ _unit(data.X_train).T).toarray()
     nearest = np.argsort(-sims, axis=1, kind="stable")[:, :25]
-    truth = data.Y_test[queries].toarray() > 0
-    occurrences = np.bincount(data.Y_train.indices, minlength=data.Y_train.shape[1])
+    truth = data.y_test[queries].toarray() > 0
+    occurrences = np.bincount(data.y_train.indices, minlength=data.y_train.shape[1])
     popular = np.argsort(-occurrences, kind="stable")[:5]
     hits = 0
     for i, rows in enumerate(nearest):
-        votes = data.Y_train[rows].T.astype(np.float64) @ sims[i, rows]
+        votes = data.y_train[rows].T.astype(np.float64) @ sims[i, rows]
         hits += truth[i, np.argsort(-votes, kind="stable")[:5]].sum()
     assert hits > 1.4 * truth[:, popular].sum()
     assert hits > 0.4 * np.minimum(truth.sum(axis=1), 5).sum()
@@ -99,7 +99,7 @@ def _unit(X: Any) -> Any:
 
 def test_a_seed_gives_the_same_data_and_another_gives_other() -> None:
     one, same, other = (datasets.make_twin("wiki10-31k", 0.01, seed=seed) for seed in (3, 3, 4))
-    for field in ("X_train", "Y_train", "X_test", "Y_test"):
+    for field in ("X_train", "y_train", "X_test", "y_test"):
         a, b = getattr(one, field), getattr(same, field)
         assert a.shape == b.shape
         np.testing.assert_array_equal(a.indices, b.indices)

@@ -31,9 +31,9 @@ _WITH_SHELL = [p for p in pages() if any(f.kind == "sh" and not f.reason for f i
 def debtags_files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("debtags")
     data = datasets.load("debtags")
-    write_xmc(folder / "train.txt", data.X_train, data.Y_train)
-    write_xmc(folder / "test.txt", data.X_test, data.Y_test)
-    write_xmc(folder / "new.txt", data.X_test[:50], data.Y_test[:50])
+    write_xmc(folder / "train.txt", data.X_train, data.y_train)
+    write_xmc(folder / "test.txt", data.X_test, data.y_test)
+    write_xmc(folder / "new.txt", data.X_test[:50], data.y_test[:50])
     write_names(folder / "label_map.txt", data.label_names)
     write_names(folder / "feature_map.txt", data.feature_names)
     (folder / "avail.txt").write_text(_package_lists(data))
@@ -45,7 +45,7 @@ def _package_lists(data, step=10):
     stanzas = []
     for i in range(0, data.X_train.shape[0], step):
         words = " ".join(data.feature_names[j] for j in data.X_train[[i]].indices)
-        tags = ",\n ".join(data.label_names[j] for j in data.Y_train[[i]].indices)
+        tags = ",\n ".join(data.label_names[j] for j in data.y_train[[i]].indices)
         name = data.row_names_train[i]
         stanzas.append(f"Package: {name}\nDescription: {words}\nTag: {tags}\nSize: 1\n")
     return "\n".join(stanzas)

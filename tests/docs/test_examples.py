@@ -62,8 +62,8 @@ def test_the_small_backend_agrees_to_the_bit(monkeypatch):
     data = datasets.load("debtags")
 
     def answers(backend):
-        clf = SWNNClassifier(backend=backend).fit(data.X_train[:300], data.Y_train[:300])
-        clf.partial_fit(data.X_train[300:320], data.Y_train[300:320]).remove([7, 310])
+        clf = SWNNClassifier(backend=backend).fit(data.X_train[:300], data.y_train[:300])
+        clf.partial_fit(data.X_train[300:320], data.y_train[300:320]).remove([7, 310])
         return [*clf.kneighbors(data.X_test[:20]), *clf.predict_topk(data.X_test[:20])]
 
     for one, other in zip(answers("dense"), answers("numba"), strict=True):

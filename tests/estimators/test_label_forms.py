@@ -137,16 +137,16 @@ def test_weights_are_learned_from_every_form():
     [
         (
             2 * Y,
-            "Y: row 0, column 0 is 2; a label is 0 .absent. or 1 .present.; give label numbers",
+            "y: row 0, column 0 is 2; a label is 0 .absent. or 1 .present.; give label numbers",
         ),
-        (0.5 * Y, "Y: row 0, column 0 is 0.5; a label is 0"),
-        (sp.csr_array(2 * Y), "Y: row 0, column 0 is 2"),
+        (0.5 * Y, "y: row 0, column 0 is 0.5; a label is 0"),
+        (sp.csr_array(2 * Y), "y: row 0, column 0 is 2"),
         (np.linspace(0, 1, 20), "Unknown label type: continuous. A label must be a text"),
         ([["a"], [3]] * 10, "labels must be all texts or all numbers, not both"),
         ([[b"a"], ["b", "c"]] * 10, "a label must be a text or a whole number, got b'a'"),
         ([None] * 20, "a label must be a text or a whole number, got None"),
         (None, "requires y to be passed, but the target y is None"),
-        (LISTS[:3], "X has 20 rows but Y has 3"),
+        (LISTS[:3], "X has 20 rows but y has 3"),
     ],
 )
 def test_what_is_no_label_is_refused_in_one_line(kind, given, message):

@@ -47,6 +47,6 @@ def test_names_need_no_room_for_labels_that_do_not_exist():
 
 
 def test_score_wants_as_many_columns_as_fit(fitted):
-    with pytest.raises(ValueError, match="Y has 1 labels, but the model has 2"):
+    with pytest.raises(ValueError, match="y has 1 labels, but the model has 2"):
         fitted.score(X, Y[:, :1])
     assert fitted.score(X, np.c_[Y, Y]) == fitted.score(X, Y)

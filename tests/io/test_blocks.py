@@ -19,7 +19,7 @@ def test_blocks_are_the_file(make, engine, pack, rows):
     blocks = list(iter_xmc(path, rows, engine=engine))
     assert all(block.X.shape[0] == rows for block in blocks[:-1])
     np.testing.assert_array_equal(vstack([b.X for b in blocks]).toarray(), X.toarray())
-    np.testing.assert_array_equal(vstack([b.Y for b in blocks]).toarray(), Y.toarray())
+    np.testing.assert_array_equal(vstack([b.y for b in blocks]).toarray(), Y.toarray())
     for i, block in enumerate(blocks):
         assert block.first_row == i * rows
         lines = TEXT.split(b"\n")[: block.end.line]

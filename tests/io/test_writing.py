@@ -81,7 +81,7 @@ def test_kinds_of_input(tmp_path):
 def test_refusals_leave_the_old_file(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with pytest.raises(ValueError, match="X has 2 rows and Y has 1"):
+    with pytest.raises(ValueError, match="X has 2 rows and y has 1"):
         write_xmc(path, np.eye(2), [[1]])
     with pytest.raises(ValueError, match="X, row 1: inf"):
         write_xmc(path, [[1.0], [np.inf]], [[1], [1]])

@@ -37,7 +37,7 @@ def ranker():
 
 @pytest.mark.parametrize("keep", [0.001, 0.03, 0.1, 0.5, 1.0])
 def test_the_part_has_its_size_and_every_label_it_has_room_for(keep):
-    labels = label_rows(Y, "Y")
+    labels = label_rows(Y, "y")
     kept = covering_rows(labels, keep, seed=3)
     assert kept.size == max(1, round(keep * N))
     assert np.all(np.diff(kept) > 0)
@@ -47,14 +47,14 @@ def test_the_part_has_its_size_and_every_label_it_has_room_for(keep):
 
 
 def test_rows_without_labels_are_kept_last():
-    labels = label_rows(sp.csr_array([[0], [0], [0], [1]]), "Y")
+    labels = label_rows(sp.csr_array([[0], [0], [0], [1]]), "y")
     assert all(3 in covering_rows(labels, 0.25, seed) for seed in range(5))
-    assert covering_rows(label_rows(sp.csr_array((4, 2)), "Y"), 0.5).size == 2
+    assert covering_rows(label_rows(sp.csr_array((4, 2)), "y"), 0.5).size == 2
 
 
 def test_a_row_votes_for_the_labels_of_those_it_stands_for():
     nearest = RNG.integers(-1, 5, N)
-    merged = merged_labels(label_rows(Y, "Y"), nearest, 6)
+    merged = merged_labels(label_rows(Y, "y"), nearest, 6)
     for row in range(6):
         wanted = np.flatnonzero(LABELS[nearest == row].any(axis=0))
         got = merged.indices[merged.indptr[row] : merged.indptr[row + 1]]

@@ -114,7 +114,7 @@ def test_what_is_refused():
     ]:
         with pytest.raises(ValueError, match=message):
             SWNNRanker(**params).fit(X, Y)
-    with pytest.raises(ValueError, match="X has 30 rows but Y has 29"):
+    with pytest.raises(ValueError, match="X has 30 rows but y has 29"):
         SWNNRanker().fit(X, Y[:29])
     with pytest.raises(ValueError, match="X has no rows"):
         SWNNRanker().fit(X[:0], Y[:0])

@@ -24,7 +24,7 @@ def forgetful(clf):
     """The same ranker without the neighbours of its rows: relearning searches all of them."""
     other = SWNNRanker(**clf.get_params())
     model = clf._model
-    other._set_model(replace(model, learned=replace(model.learned, known=None)))
+    other._model = replace(model, learned=replace(model.learned, known=None))
     return other
 
 
@@ -173,7 +173,7 @@ def test_rows_out_of_range():
 def test_forged_neighbours_are_refused_when_needed(change, message):
     clf = SWNNRanker(n_neighbors=6).fit(X, Y)
     learned = clf._model.learned
-    clf._set_model(replace(clf._model, learned=replace(learned, known=change(learned.known))))
+    clf._model = replace(clf._model, learned=replace(learned, known=change(learned.known)))
     clf.predict_topk(X[:2])
     with pytest.raises(ValueError, match=message):
         clf.relearn([0])
@@ -184,5 +184,5 @@ def test_neighbours_that_never_were_are_searched():
     learned, slow = clf._model.learned, forgetful(clf)
     wild = np.where(np.arange(150)[:, None] % 2, 2**31 - 1, learned.known.neighbours)
     known = KnownNeighbours(learned.known.rows, wild.astype(np.int32))
-    clf._set_model(replace(clf._model, learned=replace(learned, known=known)))
+    clf._model = replace(clf._model, learned=replace(learned, known=known))
     assert digest(clf.relearn([0, 1])) == digest(slow.relearn([0, 1]))

@@ -15,8 +15,8 @@ def root(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data") / "Wiki10-31K"
     folder.mkdir()
     twin = datasets.make_twin("Wiki10-31K", scale=0.02)
-    write_xmc(folder / "train.txt", twin.X_train, twin.Y_train)
-    write_xmc(folder / "test.txt", twin.X_test, twin.Y_test)
+    write_xmc(folder / "train.txt", twin.X_train, twin.y_train)
+    write_xmc(folder / "test.txt", twin.X_test, twin.y_test)
     return folder.parent
 
 
@@ -31,10 +31,10 @@ def test_found_files_are_measured_in_full(root):
     assert not result.is_synthetic
     assert any("training rows: published 14,146, found 283" in note for note in result.notes)
     data = datasets.load("Wiki10-31K", root=root)
-    clf = SWNNClassifier(20, 1.0, 1.0).fit(data.X_train, data.Y_train)
+    clf = SWNNClassifier(20, 1.0, 1.0).fit(data.X_train, data.y_train)
     labels = clf.predict_topk(data.X_test, k=5).labels
     for k, paper in zip((1, 3, 5), (84.89, 74.65, 64.88), strict=True):
-        here = 100 * metrics.precision_at_k(data.Y_test, labels, k)
+        here = 100 * metrics.precision_at_k(data.y_test, labels, k)
         assert lines[f"P@{k} in %"][1:] == (f"{paper:.2f}", f"{here:.2f}")
     assert lines["S, alpha, beta"].here == "20, 1, 1"
     assert lines["labels per row"].paper == "1 13 19 25 30; 19"

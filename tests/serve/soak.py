@@ -100,7 +100,7 @@ def logged(text: str) -> list[str]:
 def prepare(folder: Path) -> tuple[list[Path], Target]:
     """Fit two models on Debian packages; questions, and what each model answers."""
     data = load_dataset("debtags")
-    X, Y = data.X_train, data.Y_train
+    X, Y = data.X_train, data.y_train
     names = {"feature_names": data.feature_names, "label_names": data.label_names}
     questions, right, paths = [], [], [folder / "one", folder / "two"]
     for i in range(QUESTIONS):

@@ -24,8 +24,8 @@ def test_the_shipped_data_set_gets_good_labels():
     from swnn_xp.datasets import load
 
     data = load("debtags")
-    clf = SWNNClassifier().fit(data.X_train, data.Y_train)
-    assert clf.score(data.X_test[:500], data.Y_test[:500]) > 0.6
+    clf = SWNNClassifier().fit(data.X_train, data.y_train)
+    assert clf.score(data.X_test[:500], data.y_test[:500]) > 0.6
     probabilities = clf.predict_proba(data.X_test[:20])
     assert 0 <= probabilities.data.min() <= probabilities.data.max() <= 1 + 1e-9
 

@@ -30,7 +30,7 @@ c,apple wine,food;game
 def check(corpus, row_names=("a", "b", "c")):
     assert corpus.texts == [each["text"] for each in DOCUMENTS]
     assert corpus.label_names == ["food", "game", "größe"]
-    assert corpus.Y.toarray().tolist() == [[0, 1, 1], [0, 0, 0], [1, 1, 0]]
+    assert corpus.y.toarray().tolist() == [[0, 1, 1], [0, 0, 0], [1, 1, 0]]
     assert corpus.row_names == list(row_names)
     assert corpus.label_uris is None
 
@@ -83,8 +83,8 @@ def test_annif(tmp_path):
     for path in (tsv, table, lines):
         corpus = read_corpus(path)
         assert corpus.label_names == ["http://e.org/1", "http://e.org/2"]
-        assert corpus.Y.toarray()[0].tolist() == [1, 1]
-        assert corpus.Y.sum() == 2
+        assert corpus.y.toarray()[0].tolist() == [1, 1]
+        assert corpus.y.sum() == 2
     assert [each.labels for each in read_documents(tsv)][1:] == [[], None]
     assert read_corpus(table).row_names == ["7", ""]
     subjects = tmp_path / "subjects.tsv"

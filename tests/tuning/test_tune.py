@@ -169,7 +169,7 @@ def test_refusals(data, options, message):
 
 
 def test_rows_must_match(data):
-    with pytest.raises(ValueError, match="X has 700 rows but Y has 699"):
+    with pytest.raises(ValueError, match="X has 700 rows but y has 699"):
         tune(data[0], data[1][:-1])
 
 

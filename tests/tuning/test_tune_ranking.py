@@ -74,7 +74,7 @@ def test_folds_equal_direct_evaluation(data):
 
 def test_on_real_rows():
     debtags = datasets.load("debtags")
-    X, Y = debtags.X_train[:2500], debtags.Y_train[:2500]
+    X, Y = debtags.X_train[:2500], debtags.y_train[:2500]
     grid = [AUTO, RankingSetting(50, 0.4, 0.5)]
     result = tune_ranking(X, Y, grid=grid, metric="P@3", n_jobs=2)
     (fold,) = Split().of(2500)
@@ -189,5 +189,5 @@ def test_refusals(data, options, message):
 
 
 def test_rows_must_match(data):
-    with pytest.raises(ValueError, match="X has 560 rows but Y has 559"):
+    with pytest.raises(ValueError, match="X has 560 rows but y has 559"):
         tune_ranking(data[0], data[1][:-1])

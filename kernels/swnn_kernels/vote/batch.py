@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import kernel, struct_view, table
-from swnn_kernels.checks import check_k
+from swnn_kernels.checks import check_k, check_voters
 from swnn_kernels.scales import VOTE_SCALE
 from swnn_kernels.vote.labels import Labels
 from swnn_kernels.vote.votes import VoteBuffers, vote, vote_buffers
@@ -48,6 +48,7 @@ def vote_batch(
         raise ValueError("ids and sims must be two-dimensional and of one shape")
     if rows.size and not -1 <= rows.min() <= rows.max() < labels.n_rows:
         raise ValueError(f"neighbours must lie in -1..{labels.n_rows - 1}")
+    check_voters(rows.shape[1])
     out = np.full((rows.shape[0], k), -1, dtype=np.int64), np.zeros((rows.shape[0], k))
     buffers = vote_buffers(labels.most_voted(rows.shape[1]), k)
     _vote_all(table(labels), table(buffers), rows, sims, float(alpha), *out)

@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from swnn_kernels.checks import check_indptr
+from swnn_kernels.checks import check_indptr, check_voters
 from swnn_kernels.dtypes import Int32, Int64, frozen
 
 
@@ -57,4 +57,6 @@ class Labels(NamedTuple):
 
     def most_voted(self, n_neighbors: int) -> int:
         """Upper bound on the number of labels that get a vote from this many neighbours."""
+        if self.indices.size:
+            check_voters(min(n_neighbors, self.n_rows))
         return min(self.longest_row * n_neighbors, int(self.indices.size), self.n_labels)
