@@ -57,7 +57,11 @@ class Estimator:
         return {name: getattr(self, name) for name in self._parameter_names()}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters; they count from the next call on, without a new `fit`."""
+        """Change parameters.
+
+        Those of search, votes and the machine count from the next call on. Parameters that a
+        ranker was trained with need a new `fit`: until then, its queries raise.
+        """
         self._check_known(params)
         for name, value in params.items():
             setattr(self, name, value)

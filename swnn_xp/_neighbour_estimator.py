@@ -215,8 +215,8 @@ class NeighbourEstimator(PredictingEstimator):
         Returns
         -------
         Neighbours
-            ``ids`` and ``sims``, each (n_queries, n_neighbors), best first; slots without a
-            neighbour hold id -1 and similarity 0.
+            ``similarities`` and ``ids``, each (n_queries, n_neighbors), best first; slots without
+            a neighbour hold similarity 0 and id -1.
         """
         model = self._current_model()
         wanted = self._settings(model).n_neighbors if n_neighbors is None else n_neighbors

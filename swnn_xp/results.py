@@ -11,27 +11,28 @@ from numpy.typing import NDArray
 class Neighbours(NamedTuple):
     """The most similar training rows of each query, best first.
 
-    ``kneighbors`` returns it. The arrays are of the library that the queries came from. Where a
-    query has fewer neighbours than asked for, the remaining slots hold id -1 and similarity 0.
+    ``kneighbors`` returns it, in scikit-learn's order: how near first, then which. The arrays are
+    of the library that the queries came from. Where a query has fewer neighbours than asked for,
+    the remaining slots hold id -1 and similarity 0.
 
     Attributes
     ----------
-    ids : int64 array (n_queries, n_neighbors)
-        Ids of training rows. For a single query of a session the shape is (n_neighbors,).
-    sims : float64 array of the same shape
-        Similarities, at most 1.
+    similarities : float64 array (n_queries, n_neighbors)
+        At most 1. For a single query of a session the shape is (n_neighbors,).
+    ids : int64 array of the same shape
+        Ids of the training rows.
 
     Examples
     --------
     >>> from swnn_xp import SWNNClassifier
     >>> clf = SWNNClassifier(n_neighbors=2).fit([[1, 1], [0, 1]], [[1, 0], [0, 1]])
-    >>> ids, sims = clf.kneighbors([[0, 3]])
+    >>> similarities, ids = clf.kneighbors([[0, 3]])
     >>> ids.tolist()
     [[1, 0]]
     """
 
+    similarities: NDArray[np.float64]
     ids: NDArray[np.int64]
-    sims: NDArray[np.float64]
 
 
 class Ranking(NamedTuple):

@@ -96,7 +96,7 @@ def ranked(found, change, X, options):
     judged = judge(ready.training, blocks, settings, silent)
     learned = train_judged(ready.training, judged, settings, silent)
     S = settings.cuts[-1]
-    nearest = Neighbours(found.test.ids[:, :S], found.test.sims[:, :S])
+    nearest = Neighbours(found.test.similarities[:, :S], found.test.ids[:, :S])
     model = replace(ready.model, learned=learned)
     best = rank_found(model, model.queries(X, weighted=False), nearest, 5, options)
     return best.labels, judged.rule(settings), learned.selection

@@ -20,7 +20,7 @@ class Agreement(Suite):
 
     def track_agreement(self, backend):
         """Share of queries whose neighbours and similarities equal the reference's bits."""
-        ids, sims = self.clf.kneighbors(queries(N_AGREEMENT))
+        sims, ids = self.clf.kneighbors(queries(N_AGREEMENT))
         same = ids == np.load("reference_ids.npy")
         same &= sims == np.load("reference_sims.npy")
         return float(same.all(axis=1).mean())

@@ -39,7 +39,7 @@ class Voting(Suite):
         Y = data.load("y_train")
         indptr, indices = xp.asarray(Y.indptr.astype(np.int64)), xp.asarray(Y.indices)
         self.labels = LabelRows(indptr, indices, Y.shape[1])
-        self.found = Neighbours(xp.asarray(found.ids), xp.asarray(found.sims))
+        self.found = Neighbours(xp.asarray(found.similarities), xp.asarray(found.ids))
         self.time_vote(backend, n_neighbors)
 
     def time_vote(self, backend, n_neighbors):

@@ -64,7 +64,7 @@ def main(folder: Path) -> None:
 def _draw(folder: Path, layout: Layout, data: Any, clf: SWNNClassifier, row: int) -> None:
     _, size, query, rows, columns = layout
     x = data.X_test[[row]]
-    ids, sims = (found[0] for found in clf.kneighbors(x))
+    sims, ids = (found[0] for found in clf.kneighbors(x))
     labels, scores = (best[0] for best in clf.predict_topk(x, k=K))
     right = set(data.y_test[[row]].indices.tolist())
     figure, axes = plt.subplots(figsize=size)

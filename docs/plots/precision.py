@@ -56,6 +56,6 @@ def main(folder: Path) -> None:
 
 
 def _measure(found: Neighbours, labels: Any, alpha: float, size: int, truth: Any) -> dict:
-    first = Neighbours(found.ids[:, :size], found.sims[:, :size])
+    first = Neighbours(found.similarities[:, :size], found.ids[:, :size])
     ranked = rank(vote(first, labels, float(alpha)), max(KS)).labels
     return {k: 100 * precision_at_k(truth, ranked, k) for k in KS}

@@ -83,7 +83,7 @@ def search(
         keys, rows, cupy.int32(tiles * slots), cupy.int32(n_neighbors),
         best_keys, best_rows, ids, sims,
     )  # fmt: skip
-    return Neighbours(ids, sims)
+    return Neighbours(sims, ids)
 
 
 def search_bytes(n_rows: int, n_neighbors: int) -> int:
@@ -102,7 +102,8 @@ def rank(found: Neighbours, labels: LabelRows, most_labels: int, alpha: float, k
     best_scores = cupy.empty((n_queries, k), dtype=cupy.float64)
     launch(
         "vote", "vote_topk", (n_queries,),
-        *found, *labels[:2], cupy.int32(n_neighbors), cupy.int64(labels.n_labels),
+        found.ids, found.similarities, *labels[:2], cupy.int32(n_neighbors),
+        cupy.int64(labels.n_labels),
         cupy.int64(capacity), cupy.float64(alpha), cupy.int32(k),
         scores, voted, best_labels, best_scores,
     )  # fmt: skip

@@ -38,9 +38,9 @@ def find_candidates(
     )
     launch(
         "candidates", "find_candidates", (n_queries,),
-        *found, *labels[:2], cuts, cupy.int32(n_neighbors), cupy.int32(n_cuts),
-        cupy.int64(n_labels), cupy.int64(capacity), cupy.float64(selection.alpha),
-        cupy.int32(places),
+        found.ids, found.similarities, *labels[:2], cuts,
+        cupy.int32(n_neighbors), cupy.int32(n_cuts), cupy.int64(n_labels),
+        cupy.int64(capacity), cupy.float64(selection.alpha), cupy.int32(places),
         cupy.zeros((n_queries, n_labels), dtype=cupy.int32),
         cupy.empty((n_queries, capacity), dtype=cupy.int32),
         cupy.empty((n_queries, capacity, n_cuts), dtype=cupy.uint64),

@@ -110,8 +110,8 @@ class DeviceIndex(Index):
             if queries.n_rows == 0 or self.n_rows == 0:
                 return missing(self.xp, self._row_sizes, queries.n_rows, n_neighbors)
             blocks = self._placement.in_blocks(queries.n_rows, self._block_size(search), find)
-            ids, sims = (self.xp.concat(arrays) for arrays in zip(*blocks, strict=True))
-            return Neighbours(ids, sims)
+            sims, ids = (self.xp.concat(arrays) for arrays in zip(*blocks, strict=True))
+            return Neighbours(sims, ids)
 
     def rank_found(
         self, found: Neighbours, labels: Any, alpha: float, k: int, options: Options
@@ -161,4 +161,4 @@ class DeviceIndex(Index):
 
 
 def _queries(found: Neighbours, start: int, stop: int) -> Neighbours:
-    return Neighbours(found.ids[start:stop, :], found.sims[start:stop, :])
+    return Neighbours(found.similarities[start:stop, :], found.ids[start:stop, :])

@@ -140,7 +140,7 @@ class CupyKernelIndex(CupyIndex):
             most_labels = longest_row(labels)
 
             def best(start: int, stop: int) -> Ranking:
-                block = Neighbours(found.ids[start:stop], found.sims[start:stop])
+                block = Neighbours(found.similarities[start:stop], found.ids[start:stop])
                 return kernels.rank(block, labels, most_labels, alpha, k)
 
             memory = min(options.memory_budget, free_memory())
@@ -165,7 +165,7 @@ class CupyKernelIndex(CupyIndex):
             most_labels = longest_row(labels)
 
             def best(start: int, stop: int) -> Ranking:
-                block = Neighbours(found.ids[start:stop], found.sims[start:stop])
+                block = Neighbours(found.similarities[start:stop], found.ids[start:stop])
                 candidates = ranking.find_candidates(block, labels, most_labels, selection)
                 rows = slice_rows(queries, start, stop)
                 return ranking.score_candidates(candidates, rows, ranker, k)

@@ -118,8 +118,8 @@ class NumbaIndex(Index):
 
         def by_kernels(some: QuantisedRows) -> Neighbours:
             kernel, rows, n_jobs = self.kernel_index, Rows(*some), options.n_jobs
-            found = search(kernel, rows, n_neighbors, beta, removed=removed, n_jobs=n_jobs)
-            return Neighbours(*found)
+            ids, sims = search(kernel, rows, n_neighbors, beta, removed=removed, n_jobs=n_jobs)
+            return Neighbours(sims, ids)
 
         return self._stand_in.answer(queries, by_numpy, by_kernels, beta)
 
@@ -153,7 +153,7 @@ class NumbaIndex(Index):
         self, found: Neighbours, labels: KernelLabels, alpha: float, k: int, options: Options
     ) -> Ranking:
         """Rank labels by the votes of given neighbours, on one thread: it is soon done."""
-        return Ranking(*vote_batch(labels.prepared, *found, alpha, k))
+        return Ranking(*vote_batch(labels.prepared, found.ids, found.similarities, alpha, k))
 
     def vote_found(
         self, found: Neighbours, labels: KernelLabels, alpha: float, options: Options
@@ -175,7 +175,8 @@ class NumbaIndex(Index):
 
         rows, n_jobs = Rows(*queries), options.n_jobs
         scorer, selection = learned.scorer, learned.selection
-        best = rank_candidates(labels.prepared, scorer, selection, rows, found, k, n_jobs=n_jobs)
+        near = found.ids, found.similarities
+        best = rank_candidates(labels.prepared, scorer, selection, rows, near, k, n_jobs=n_jobs)
         return Ranking(*best)
 
 

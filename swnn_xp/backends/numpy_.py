@@ -78,8 +78,8 @@ class NumpyIndex(Index):
     ) -> Neighbours:
         """Find the best rows of each query, never one that is marked as removed."""
         found = Neighbours(
-            np.full((queries.n_rows, n_neighbors), -1, np.int64),
             np.zeros((queries.n_rows, n_neighbors)),
+            np.full((queries.n_rows, n_neighbors), -1, np.int64),
         )
         runs = self._cache.get(options.memory_budget, self._make_runs)
         step = self._block_size(runs, options.memory_budget)
@@ -88,8 +88,8 @@ class NumpyIndex(Index):
             here = slice(start, start + block.n_rows)
             for run in runs:
                 best = self._search_run(block, run, n_neighbors, beta, removed)
-                before = Neighbours(found.ids[here], found.sims[here])
-                found.ids[here], found.sims[here] = merge(before, best, n_neighbors)
+                before = Neighbours(found.similarities[here], found.ids[here])
+                found.similarities[here], found.ids[here] = merge(before, best, n_neighbors)
         return found
 
     def _search_run(

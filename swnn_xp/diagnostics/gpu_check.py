@@ -111,7 +111,8 @@ def answer_hash(clf: SWNNClassifier, Q: Any) -> str:
     arrays: list[Any] = []
     for n_neighbors, alpha, beta in SETTINGS:
         clf.set_params(n_neighbors=n_neighbors, alpha=alpha, beta=beta)
-        arrays += [*clf.kneighbors(Q), *clf.predict_topk(Q, k=K)]
+        near = clf.kneighbors(Q)
+        arrays += [near.ids, near.similarities, *clf.predict_topk(Q, k=K)]
     return _hash(*arrays)
 
 

@@ -232,13 +232,14 @@ class ShardedClassifier:
         wanted, blocks = int(wanted), self._blocks(X)
         found = [self._found(self._sent(block), self._n_voters(wanted)) for block in blocks]
         futures = [self._submit(padded, future, wanted) for future in found]
-        return Neighbours(*_arrays(futures, blocks, wanted))
+        return Neighbours(*_arrays(futures, blocks, wanted, ("float64", "int64")))
 
     def predict_topk(self, X: Any, k: int = 5) -> Ranking:
         """Rank the labels of each row, as dask arrays: ``best.labels.compute()``."""
         check_count(k, "k")
         blocks = self._blocks(X)
-        return Ranking(*_arrays([self.rank_block(block, k) for block in blocks], blocks, k))
+        futures = [self.rank_block(block, k) for block in blocks]
+        return Ranking(*_arrays(futures, blocks, k, ("int64", "float64")))
 
     def rank_block(self, X: Any, k: int) -> Future:
         """Rank the labels of a few rows: a future of `RankedProbabilities`."""
@@ -304,10 +305,11 @@ def _rows(X: Any, n_features: int) -> Any:
     return widened(sp.csr_array(X), n_features)
 
 
-def _arrays(futures: list[Future], blocks: list[Any], width: int) -> list[Any]:
-    """Two dask arrays out of futures of pairs, such as ids and similarities (and more)."""
+def _arrays(
+    futures: list[Future], blocks: list[Any], width: int, dtypes: tuple[str, str]
+) -> list[Any]:
+    """Two dask arrays out of futures of pairs, such as similarities and ids (and more)."""
     pairs = [delayed(future) for future in futures]
-    dtypes = ("int64", "float64")
     return [
         da.concatenate(
             [

@@ -73,7 +73,7 @@ def _winners(found: Neighbours, known: list[KnownLabels]) -> tuple[Neighbours, L
     """Number the winners by their labels' rows: votes are summed by label, so nothing changes."""
     ids = np.concatenate([some.ids for some in known])
     positions = np.where(found.ids >= 0, np.searchsorted(ids, found.ids), -1)
-    return Neighbours(positions, found.sims), stack_rows([some.labels for some in known])
+    return Neighbours(found.similarities, positions), stack_rows([some.labels for some in known])
 
 
 def rank_by_shard(shard: Shard, X: Any, settings: Settings, k: int) -> RankedProbabilities:

@@ -112,8 +112,8 @@ def _shard_search(client: Client, rows: QuantisedRows, params: dict[str, Any]) -
         starts = range(0, max(1, queries.n_rows), BLOCK)
         blocks = [slice_rows(queries, s, min(s + BLOCK, queries.n_rows)) for s in starts]
         found = client.gather([shards.find_rows(block, wanted, beta) for block in blocks])
-        ids, sims = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-        return Neighbours(ids, sims)
+        sims, ids = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        return Neighbours(sims, ids)
 
     return search
 

@@ -87,7 +87,9 @@ def _candidates(
     selection: kernels.Selection,
 ) -> Candidates:
     both = voters.copies, copies
-    labels, shares = kernels.find_candidates(voters.labels, selection, found, both)
+    labels, shares = kernels.find_candidates(
+        voters.labels, selection, (found.ids, found.similarities), both
+    )
     bins = np.empty(shares.shape, np.uint16)
     fill_bins(shares.reshape(-1), bins.reshape(-1))
     right = np.empty(labels.shape, np.uint8)

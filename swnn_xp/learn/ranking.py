@@ -55,7 +55,7 @@ def rank_found(
         return best
 
     def rank_block(first: int, last: int) -> Ranking:
-        block = Neighbours(found.ids[first:last, :], found.sims[first:last, :])
+        block = Neighbours(found.similarities[first:last, :], found.ids[first:last, :])
         rows = slice_rows(queries, first, last)
         return _rank_block(block, rows, labels, ranker, learned.selection, k)
 
@@ -92,7 +92,7 @@ def _rank_block(
     xp = array_namespace(found.ids)
     cuts = [min(cut, found.ids.shape[1]) for cut in selection.cuts]
     votes = [
-        vote(Neighbours(found.ids[:, :cut], found.sims[:, :cut]), labels, selection.alpha)
+        vote(Neighbours(found.similarities[:, :cut], found.ids[:, :cut]), labels, selection.alpha)
         for cut in cuts
     ]
     label = rank(votes[-1], selection.n_candidates).labels

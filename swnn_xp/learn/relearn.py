@@ -131,7 +131,7 @@ def _candidates(
     for first in range(0, chosen.size, step):
         some = chosen[first : first + step]
         sims = similarities(searched, some, near[some], model.learned.beta)
-        found = Neighbours(near[some].astype(np.int64), sims)
+        found = Neighbours(sims, near[some].astype(np.int64))
         truth = take_rows(labels, some)
         blocks.append(candidates_of(found, voters, some, truth, selection))
         tell("candidates", first + some.size, chosen.size)

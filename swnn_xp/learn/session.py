@@ -28,7 +28,7 @@ class RankingSession(Session):
             return Ranking(*self._only.predict_one(indices, values, k))
         check_count(k, "k")
         found = self._positions_one(indices, values)
-        return Ranking(*self._ranker.rank_one(indices, values, (found.ids, found.sims), k))
+        return Ranking(*self._ranker.rank_one(indices, values, (found.ids, found.similarities), k))
 
     def topk_probabilities_one(self, indices: Any, values: Any, k: int = 5) -> RankedProbabilities:
         """Rank labels for one row, with the probability that each is right."""

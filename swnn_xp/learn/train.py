@@ -274,8 +274,8 @@ def to_candidates(
     voters = training.voters()
     selection = selection_of(settings, labels.n_labels)
     most = selection.cuts[-1] + 1
-    for ids, sims in found:
-        nearest = Neighbours(ids[:, :most], sims[:, :most])
+    for sims, ids in found:
+        nearest = Neighbours(sims[:, :most], ids[:, :most])
         blocks.append(leave_one_out(nearest, voters, first, selection))
         first += ids.shape[0]
     return blocks

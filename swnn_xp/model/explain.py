@@ -120,7 +120,7 @@ def explain_votes(
 ) -> Explanation:
     """Explain one label by the votes of neighbours that were found before."""
     weights = vote_weights(found, alpha)[0]
-    ids, sims = found.ids[0], found.sims[0]
+    ids, sims = found.ids[0], found.similarities[0]
     voted = np.asarray(
         [i >= 0 and _has_label(model.checked_labels, int(i), label) for i in ids], dtype=bool
     )

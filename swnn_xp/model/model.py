@@ -228,7 +228,7 @@ class Model:
         there = found.ids >= 0
         positions = xp.where(there, found.ids, xp.zeros_like(found.ids))
         ids = xp.reshape(xp.take(known, xp.reshape(positions, (-1,))), positions.shape)
-        return Neighbours(xp.where(there, ids, found.ids), found.sims)
+        return Neighbours(found.similarities, xp.where(there, ids, found.ids))
 
     def id_of(self, position: int) -> int:
         """Id of the row at a position."""

@@ -101,13 +101,13 @@ class Session:
         if isinstance(self._only, KernelSession):
             labels, scores, sims = self._only.rank_one(indices, values, k)
             return labels, scores, one_ranked_shares(scores, sims, alpha)
-        ids, sims = self._positions_one(indices, values)
-        found = Neighbours(ids[None, :], sims[None, :])
+        one = self._positions_one(indices, values)
+        found = Neighbours(one.similarities[None, :], one.ids[None, :])
         best = self._model.rank_found(found, alpha, k, Options())
         return best.labels[0], best.scores[0], ranked_shares(best, found, alpha)[0]
 
     def kneighbors_one(self, indices: Any, values: Any) -> Neighbours:
-        """Find the neighbours of one row: ``ids`` and ``sims`` of shape (n_neighbors,)."""
+        """Find the neighbours of one row: ``similarities`` and ``ids``, each (n_neighbors,)."""
         self._follow()
         found = self._model.with_ids(self._positions_one(indices, values))
         return padded(found, self._settings.n_neighbors)
@@ -115,9 +115,10 @@ class Session:
     def _positions_one(self, indices: Any, values: Any) -> Neighbours:
         """Neighbours of one row by position; no more than there are rows."""
         if len(self._sessions) == 1:
-            return Neighbours(*self._sessions[0].kneighbors_one(indices, values))
+            ids, sims = self._sessions[0].kneighbors_one(indices, values)
+            return Neighbours(sims, ids)
         merged = self._merged(indices, values)
-        return Neighbours(merged.ids[0], merged.sims[0])
+        return Neighbours(merged.similarities[0], merged.ids[0])
 
     @property
     def n_unresolved(self) -> int:
@@ -171,7 +172,7 @@ class Session:
         merged: Neighbours | None = None
         for offset, session in zip(self._model.offsets, self._sessions, strict=True):
             ids, sims = session.kneighbors_one(indices, values)
-            found = shifted(Neighbours(ids[None, :], sims[None, :]), offset)
+            found = shifted(Neighbours(sims[None, :], ids[None, :]), offset)
             merged = found if merged is None else merge(merged, found, found.ids.shape[1])
         assert merged is not None
         return merged

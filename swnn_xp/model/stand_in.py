@@ -40,7 +40,7 @@ class StandInSession:
         """Find the neighbours of one row by position."""
         query, (n_neighbors, _, beta) = self._query(indices, values), self.settings
         found = self.index.search(query, n_neighbors, beta, self.removed)
-        return found.ids[0], found.sims[0]
+        return found.ids[0], found.similarities[0]
 
     def _query(self, indices: Any, values: Any) -> QuantisedRows:
         """Check and quantise a row as the kernels do."""

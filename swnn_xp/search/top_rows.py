@@ -50,14 +50,15 @@ def top_rows(
     order = xp.argsort(-best, axis=1, stable=True)
     ids, best = xp.take_along_axis(ids, order, axis=1), xp.take_along_axis(best, order, axis=1)
     found = Neighbours(
-        xp.where(best > 0, ids, -xp.ones_like(ids)), xp.where(best > 0, best, xp.zeros_like(best))
+        xp.where(best > 0, best, xp.zeros_like(best)), xp.where(best > 0, ids, -xp.ones_like(ids))
     )
     return padded(found, n_neighbors)
 
 
 def padded(found: Neighbours, slots: int) -> Neighbours:
     """Neighbours in at least this many slots; see `in_slots`."""
-    return Neighbours(*in_slots(slots, *found))
+    ids, similarities = in_slots(slots, found.ids, found.similarities)
+    return Neighbours(similarities, ids)
 
 
 def in_slots(slots: int, ids: Array, *values: Array) -> tuple[Array, ...]:
@@ -95,17 +96,17 @@ def without_own(found: Neighbours, own: Array, slots: int) -> Neighbours:
     Examples
     --------
     >>> import numpy as np
-    >>> found = Neighbours(np.asarray([[4, 2, 7], [1, 0, 3]]), np.zeros((2, 3)))
+    >>> found = Neighbours(np.zeros((2, 3)), np.asarray([[4, 2, 7], [1, 0, 3]]))
     >>> without_own(found, np.asarray([2, 9]), 2).ids.tolist()
     [[4, 7], [1, 0]]
     """
     xp = array_namespace(found.ids)
     is_own = xp.astype(found.ids == own[:, None], xp.int8)
     order = xp.argsort(is_own, axis=1, stable=True)[:, :slots]  # the own row last
-    ids, sims = (xp.take_along_axis(part, order, axis=1) for part in found)
+    sims, ids = (xp.take_along_axis(part, order, axis=1) for part in found)
     gone = xp.take_along_axis(is_own, order, axis=1) > 0  # where there are no more rows
     return Neighbours(
-        xp.where(gone, -xp.ones_like(ids), ids), xp.where(gone, xp.zeros_like(sims), sims)
+        xp.where(gone, xp.zeros_like(sims), sims), xp.where(gone, -xp.ones_like(ids), ids)
     )
 
 
@@ -115,11 +116,11 @@ def shifted(found: Neighbours, by: int) -> Neighbours:
     Examples
     --------
     >>> import numpy as np
-    >>> shifted(Neighbours(np.asarray([[1, -1]]), np.asarray([[0.5, 0.0]])), 10).ids.tolist()
+    >>> shifted(Neighbours(np.asarray([[0.5, 0.0]]), np.asarray([[1, -1]])), 10).ids.tolist()
     [[11, -1]]
     """
     xp = array_namespace(found.ids)
-    return Neighbours(xp.where(found.ids >= 0, found.ids + by, found.ids), found.sims)
+    return Neighbours(found.similarities, xp.where(found.ids >= 0, found.ids + by, found.ids))
 
 
 def merge(first: Neighbours, second: Neighbours, n_neighbors: int) -> Neighbours:
@@ -128,20 +129,20 @@ def merge(first: Neighbours, second: Neighbours, n_neighbors: int) -> Neighbours
     Examples
     --------
     >>> import numpy as np
-    >>> a = Neighbours(np.asarray([[7, 3]]), np.asarray([[0.9, 0.5]]))
-    >>> b = Neighbours(np.asarray([[1, -1]]), np.asarray([[0.5, 0.0]]))
+    >>> a = Neighbours(np.asarray([[0.9, 0.5]]), np.asarray([[7, 3]]))
+    >>> b = Neighbours(np.asarray([[0.5, 0.0]]), np.asarray([[1, -1]]))
     >>> merge(a, b, 2).ids.tolist()
     [[7, 1]]
     """
     xp = array_namespace(first.ids)
     ids = xp.concat([first.ids, second.ids], axis=1)
-    sims = xp.concat([first.sims, second.sims], axis=1)
+    sims = xp.concat([first.similarities, second.similarities], axis=1)
     # Empty slots have similarity 0, so they end up last whatever their id.
     order = xp.argsort(ids, axis=1, stable=True)
     ids, sims = xp.take_along_axis(ids, order, axis=1), xp.take_along_axis(sims, order, axis=1)
     order = xp.argsort(-sims, axis=1, stable=True)[:, :n_neighbors]
     return Neighbours(
-        xp.take_along_axis(ids, order, axis=1), xp.take_along_axis(sims, order, axis=1)
+        xp.take_along_axis(sims, order, axis=1), xp.take_along_axis(ids, order, axis=1)
     )
 
 
@@ -168,6 +169,6 @@ def missing(xp: Array, like: Array, n_queries: int, slots: int) -> Neighbours:
     """Slots without a neighbour, on the device of ``like``."""
     shape, dev = (n_queries, slots), device(like)
     return Neighbours(
-        xp.full(shape, -1, dtype=xp.int64, device=dev),
         xp.zeros(shape, dtype=like.dtype, device=dev),
+        xp.full(shape, -1, dtype=xp.int64, device=dev),
     )

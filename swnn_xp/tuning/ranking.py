@@ -173,7 +173,7 @@ class _Run:
         queries = self._X[self.fold.test]
         plain = ready.model.queries(queries, weighted=False)
         for S, mine in _by_size(tried).items():
-            first = Neighbours(asked.ids[:, :S], asked.sims[:, :S])
+            first = Neighbours(asked.similarities[:, :S], asked.ids[:, :S])
             settings = tried[mine[0]]
             blocks = to_candidates(training, neighbours, settings)
             judged = judge(training, blocks, settings, tell)

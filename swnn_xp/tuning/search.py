@@ -142,10 +142,10 @@ class _Run:
             mine = [(i, s) for i, s in enumerate(self._settings) if s.beta == beta]
             largest = max(setting.n_neighbors for _, setting in mine)
             began = time.perf_counter()
-            ids, sims = self._neighbours(clf, queries, largest, beta, start)
+            sims, ids = self._neighbours(clf, queries, largest, beta, start)
             found = time.perf_counter()
             for i, (S, alpha, _) in mine:
-                first = Neighbours(ids[:, :S], sims[:, :S])
+                first = Neighbours(sims[:, :S], ids[:, :S])
                 ranked = model.rank_found(first, alpha, self._k, options)
                 self._labels[i, start:stop] = model.placement.as_input_kind(block, ranked.labels)[0]
             self.search_seconds += found - began

@@ -26,7 +26,7 @@ def rank_in_blocks(
     Examples
     --------
     >>> import numpy as np
-    >>> found = Neighbours(np.asarray([[0, 1]]), np.asarray([[0.5, 0.25]]))
+    >>> found = Neighbours(np.asarray([[0.5, 0.25]]), np.asarray([[0, 1]]))
     >>> labels = LabelRows(np.asarray([0, 1, 3]), np.asarray([4, 2, 4]), 5)
     >>> rank_in_blocks(found, labels, alpha=1.0, k=2, memory_budget=10**6).labels.tolist()
     [[4, 2]]
@@ -50,4 +50,4 @@ def _blocks(found: Neighbours, labels: LabelRows, memory_budget: int) -> list[Ne
     step = max(1, memory_budget // (_PAIR_BYTES * most_pairs))
     starts = range(0, max(n_queries, 1), step)
     runs = [(start, min(start + step, n_queries)) for start in starts]
-    return [Neighbours(found.ids[a:b, :], found.sims[a:b, :]) for a, b in runs]
+    return [Neighbours(found.similarities[a:b, :], found.ids[a:b, :]) for a, b in runs]

@@ -32,7 +32,7 @@ def vote(neighbours: Neighbours, labels: LabelRows, alpha: float) -> Votes:
     Examples
     --------
     >>> import numpy as np
-    >>> found = Neighbours(np.asarray([[0, 1]]), np.asarray([[0.5, 0.25]]))
+    >>> found = Neighbours(np.asarray([[0.5, 0.25]]), np.asarray([[0, 1]]))
     >>> votes = vote(found, LabelRows(np.asarray([0, 1, 3]), np.asarray([4, 2, 4]), 5), alpha=1.0)
     >>> votes.labels.tolist(), (votes.scores / 2**40).tolist()
     ([2, 4], [0.25, 0.75])
@@ -59,7 +59,7 @@ def vote(neighbours: Neighbours, labels: LabelRows, alpha: float) -> Votes:
 def vote_weights(neighbours: Neighbours, alpha: float) -> Array:
     """Integer weight of each neighbour; 0 in empty slots."""
     xp = array_namespace(neighbours.ids)
-    weights = xp.astype(xp.round(power(neighbours.sims, alpha) * WEIGHT_SCALE), xp.int64)
+    weights = xp.astype(xp.round(power(neighbours.similarities, alpha) * WEIGHT_SCALE), xp.int64)
     return xp.where(neighbours.ids >= 0, weights, xp.zeros_like(weights))
 
 
@@ -105,7 +105,7 @@ def ranked_shares(ranking: Ranking, neighbours: Neighbours, alpha: float) -> Arr
     Examples
     --------
     >>> import numpy as np
-    >>> found = Neighbours(np.asarray([[0, 1]]), np.asarray([[0.5, 0.25]]))
+    >>> found = Neighbours(np.asarray([[0.5, 0.25]]), np.asarray([[0, 1]]))
     >>> best = Ranking(np.asarray([[4, -1]]), np.asarray([[0.5, 0.0]]))
     >>> ranked_shares(best, found, alpha=1.0).round(3).tolist()
     [[0.667, 0.0]]

@@ -93,8 +93,8 @@ def test_agreement_notices_a_wrong_answer(in_cache, monkeypatch):
     found = suite.clf.kneighbors
 
     def wrong(rows):
-        ids, sims = found(rows)
-        return ids, np.nextafter(sims, 1.0)
+        sims, ids = found(rows)
+        return np.nextafter(sims, 1.0), ids
 
     monkeypatch.setattr(suite.clf, "kneighbors", wrong)
     assert suite.track_agreement("numpy") == 0.0

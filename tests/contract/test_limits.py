@@ -67,7 +67,7 @@ def test_rows_and_queries_of_100_000_features(classifier):
     counts = [100_000, 65_535, 65_536, 65_537, 7]
     indices = np.concatenate([np.arange(count) for count in counts])
     rows = sp.csr_array((np.ones(indices.size), indices, np.cumsum([0, *counts])))
-    ids, sims = classifier(n_neighbors=5).fit(rows, np.eye(5)).kneighbors(rows[[0, 2]])
+    sims, ids = classifier(n_neighbors=5).fit(rows, np.eye(5)).kneighbors(rows[[0, 2]])
 
     def unit(count):
         return int(np.rint(2.0**22 / np.sqrt(count * 2.0**44) * 2.0**23))

@@ -55,11 +55,11 @@ def check_equal(clf, classifier, X, Y, alive, Q, S):
         assert (clf.kneighbors(Q).ids == -1).all()
         return
     fresh = classifier(n_neighbors=S).fit(X[alive], Y[alive])
-    ids, sims = fresh.kneighbors(Q)
+    sims, ids = fresh.kneighbors(Q)
     expected = np.where(ids >= 0, np.asarray(alive)[ids], -1)
     found = clf.kneighbors(Q)
     np.testing.assert_array_equal(found.ids, expected)
-    np.testing.assert_array_equal(found.sims, sims)
+    np.testing.assert_array_equal(found.similarities, sims)
     for a, b in zip(clf.predict_topk(Q, 3), fresh.predict_topk(Q, 3), strict=True):
         np.testing.assert_array_equal(a, b)
     assert (clf.predict_proba(Q) != fresh.predict_proba(Q)).nnz == 0

@@ -20,7 +20,7 @@ def padded(pairs, places, missing=-1):
 @SMALL
 @given(problem=problems(), S=st.integers(1, 15), beta=exact_exponents)
 def test_neighbours_are_exact(classifier, problem: Problem, S, beta):
-    ids, sims = classifier(n_neighbors=S, beta=beta).fit(problem.X, problem.Y).kneighbors(problem.Q)
+    sims, ids = classifier(n_neighbors=S, beta=beta).fit(problem.X, problem.Y).kneighbors(problem.Q)
     for row, query in enumerate(problem.Q):
         found = [(i, sim) for sim, i in oracle.neighbours(problem.X, query, S, beta)]
         assert (ids[row].tolist(), sims[row].tolist()) == padded(found, S)
@@ -46,7 +46,7 @@ def test_ranking_is_exact(classifier, problem: Problem, S, k, alpha, beta):
 @given(problem=problems(), S=st.integers(1, 15), alpha=exponents, beta=exponents)
 def test_any_exponent_to_1e_12(classifier, problem: Problem, S, alpha, beta):
     clf = classifier(n_neighbors=S, alpha=alpha, beta=beta).fit(problem.X, problem.Y)
-    _, sims = clf.kneighbors(problem.Q)
+    sims, _ = clf.kneighbors(problem.Q)
     scores = clf.decision_function(problem.Q).toarray()
     for row, query in enumerate(problem.Q):
         found = [sim for sim, _ in oracle.neighbours(problem.X, query, len(problem.X), beta)]
@@ -118,7 +118,7 @@ def test_ties_go_to_the_smaller_id(classifier):
 def test_edges(classifier):
     X, Y = np.asarray([[1.0, 0.0], [0.0, 0.0]]), np.asarray([[1], [0]])
     clf = classifier(n_neighbors=3).fit(X, Y)
-    ids, sims = clf.kneighbors([[0.0, 0.0], [0.0, 5.0], [2.0, 0.0]])
+    sims, ids = clf.kneighbors([[0.0, 0.0], [0.0, 5.0], [2.0, 0.0]])
     assert ids.tolist() == [[-1, -1, -1], [-1, -1, -1], [0, -1, -1]]
     assert sims.tolist() == [[0, 0, 0], [0, 0, 0], [1, 0, 0]]
     labels, scores = clf.predict_topk(np.zeros((0, 2)), k=2)
@@ -159,7 +159,7 @@ def test_blocks_do_not_change_the_answer(classifier):
 def test_overlaps_above_16_bits(classifier):
     wide = 70_000
     X = sp.csr_array(np.vstack([np.ones(wide), np.r_[np.ones(10), np.zeros(wide - 10)]]))
-    ids, sims = classifier(n_neighbors=2).fit(X, np.eye(2)).kneighbors(X)
+    sims, ids = classifier(n_neighbors=2).fit(X, np.eye(2)).kneighbors(X)
     assert ids.tolist() == [[0, 1], [1, 0]]
     unit = int(np.rint(2.0**22 / np.sqrt(wide * 2.0**44) * 2**23))
     assert sims[0, 0] == wide * unit**2 * 2.0**-46
@@ -169,7 +169,7 @@ def test_close_to_real_arithmetic(classifier):
     rng = np.random.default_rng(3)
     X = np.abs(rng.normal(size=(200, 60))) * (rng.random((200, 60)) < 0.3)
     Q = np.abs(rng.normal(size=(20, 60))) * (rng.random((20, 60)) < 0.3)
-    ids, sims = classifier(n_neighbors=200, beta=0.0).fit(X, np.eye(200)).kneighbors(Q)
+    sims, ids = classifier(n_neighbors=200, beta=0.0).fit(X, np.eye(200)).kneighbors(Q)
     lengths = np.linalg.norm(Q, axis=1)[:, None] * np.linalg.norm(X, axis=1)
     true = (Q @ X.T) / np.where(lengths > 0, lengths, 1)
     found = ids >= 0

@@ -27,9 +27,9 @@ def check_same(session, clf):
         np.testing.assert_array_equal(one, batch)
     found = clf.kneighbors(Q)
     for i in range(Q.shape[0]):
-        ids, sims = session.kneighbors_one(Q[[i]].indices, Q[[i]].data)
+        sims, ids = session.kneighbors_one(Q[[i]].indices, Q[[i]].data)
         np.testing.assert_array_equal(ids, found.ids[i])
-        np.testing.assert_array_equal(sims, found.sims[i])
+        np.testing.assert_array_equal(sims, found.similarities[i])
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(1, 1), (0, 0), (2, 1), (0.5, 1.5)])
@@ -113,10 +113,10 @@ def test_a_budget_tells_what_it_left_open():
     for budget in (5, 20, 400):
         session = clf.session(budget=budget)
         for i in range(Q.shape[0]):
-            ids, sims = session.kneighbors_one(Q[[i]].indices, Q[[i]].data)
+            sims, ids = session.kneighbors_one(Q[[i]].indices, Q[[i]].data)
             missing = set(exact.ids[i].tolist()) - set(ids.tolist())
             assert len(missing) <= session.n_unresolved
-            assert np.all(sims <= exact.sims[i])
+            assert np.all(sims <= exact.similarities[i])
     assert session.n_unresolved == 0, "the budget covers all rows"
     found = [
         [len(set(clf.session(budget=b).kneighbors_one(Q[[i]].indices, Q[[i]].data).ids.tolist())

@@ -25,7 +25,7 @@ def check(clf, single, X, k=5):
 
 def test_the_problem_has_ties_across_shards(single, problem):
     found = single.kneighbors(problem[0][:100], S + 1)
-    assert (found.sims[:, S - 1] == found.sims[:, S]).mean() > 0.5
+    assert (found.similarities[:, S - 1] == found.similarities[:, S]).mean() > 0.5
 
 
 @pytest.mark.parametrize("n_shards", [1, 2, 5])
@@ -149,4 +149,4 @@ def test_a_shard_that_travels_stays_the_same(client, problem, single):
         ]
         one, other = client.gather(there)
         np.testing.assert_array_equal(one.ids, other.ids)
-        np.testing.assert_array_equal(one.sims, other.sims)
+        np.testing.assert_array_equal(one.similarities, other.similarities)

@@ -59,3 +59,25 @@ def test_feature_weights_of_another_width_are_refused_at_fit(size):
     rows = sp.random_array((20, 60), density=0.2, rng=RNG, format="csr")
     with pytest.raises(ValueError, match=rf"\b{size}\b.* features|features, but .*\b{size}\b"):
         SWNNClassifier().fit(rows, np.eye(20), feature_weights=np.ones(size))
+
+
+def test_neighbours_come_in_the_order_of_scikit_learn():
+    """At beta = 0 the similarity is the cosine, one minus the distance of scikit-learn's."""
+    from sklearn.neighbors import NearestNeighbors
+
+    its = NearestNeighbors(n_neighbors=4, metric="cosine").fit(X[:300])
+    clf = SWNNClassifier(n_neighbors=4, beta=0).fit(X[:300], classes(3)[:300])
+    distances, indices = its.kneighbors(X[300:])
+    similarities, ids = found = clf.kneighbors(X[300:])
+    assert found._fields == ("similarities", "ids")
+    assert (found.similarities is similarities, found.ids is ids) == (True, True)
+    near = similarities > 0  # scikit-learn goes on with rows that share nothing
+    np.testing.assert_allclose(similarities[near], (1 - distances)[near], atol=1e-6)
+    assert ids[near].tolist() == indices[near].tolist()
+    indices, values = X[[300]].indices, X[[300]].data
+    one = clf.session().kneighbors_one(indices, values)
+    assert one._fields == found._fields
+    assert (one.similarities.tolist(), one.ids.tolist()) == (
+        similarities[0].tolist(),
+        ids[0].tolist(),
+    )

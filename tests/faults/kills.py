@@ -70,9 +70,9 @@ class Models:
         alive = state if self.what == "save" else 200
         assert clf.n_samples_fit_ == alive
         rows = X[np.arange(state - alive, state) % 400]
-        ids, sims = clf.kneighbors(rows, n_neighbors=alive)
+        sims, ids = clf.kneighbors(rows, n_neighbors=alive)
         fresh = SWNNClassifier().fit(rows, np.zeros((alive, 1))).kneighbors(rows, alive)
-        np.testing.assert_array_equal(sims, fresh.sims)
+        np.testing.assert_array_equal(sims, fresh.similarities)
         np.testing.assert_array_equal(ids, np.where(fresh.ids >= 0, fresh.ids + state - alive, -1))
         # manifest and data, and at most those of one interrupted save
         assert len(os.listdir(self.path)) <= 4, os.listdir(self.path)

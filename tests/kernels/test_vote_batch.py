@@ -34,7 +34,7 @@ def test_same_bits(seed, n_queries, n_neighbors, alpha, k):
     # Few distinct similarities, so that labels tie.
     sims = np.where(missing, 0.0, rng.integers(1, 4, ids.shape) / 4)
     ids = np.where(missing, -1, ids)
-    expected = rank(vote(Neighbours(ids, sims), labels, alpha), k)
+    expected = rank(vote(Neighbours(sims, ids), labels, alpha), k)
     got = vote_batch(Labels.prepare(labels.indptr, labels.indices), ids, sims, alpha, k)
     np.testing.assert_array_equal(got[0], expected.labels)
     np.testing.assert_array_equal(got[1], expected.scores)

@@ -129,6 +129,6 @@ def test_given_feature_weights_of_the_classifier_are_the_rankers():
     inside = SWNNClassifier(5).fit(X, Y, feature_weights=weights.feature_weights_)
     outside = SWNNClassifier(5).fit(weights.transform(X), Y)
     mine, its = inside.kneighbors(X), outside.kneighbors(weights.transform(X))
-    np.testing.assert_allclose(mine.sims, its.sims, atol=1e-6)
+    np.testing.assert_allclose(mine.similarities, its.similarities, atol=1e-6)
     sparse = weights.transform(sp.csr_array(X))
     assert (sparse != weights.transform(X)).nnz == 0

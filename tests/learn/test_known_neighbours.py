@@ -107,7 +107,7 @@ def test_neighbours_are_those_of_all_pairs(name):
 
     def search(asked):
         searched.append(asked.size)
-        yield asked, Neighbours(right[asked], None)
+        yield asked, Neighbours(None, right[asked])
 
     found = neighbours_now(model, model.rows(), width, search)
     np.testing.assert_array_equal(found, right, err_msg=name)
@@ -128,13 +128,13 @@ def test_saved_and_loaded(tmp_path):
 def test_similarities(beta):
     rows = quantise_rows(canonical_rows(X[:40], "X"))
     clf = SWNNRanker(n_neighbors=6, beta=beta, feature_weights=False).fit(X[:40], Y[:40])
-    ids, sims = clf.kneighbors(X[:40], 9)
+    sims, ids = clf.kneighbors(X[:40], 9)
     found = similarities(Rows(*rows), np.arange(40), ids, beta)
     np.testing.assert_array_equal(found, sims)
     least = np.where(ids[:, 8] >= 0, sims[:, 8], np.inf)
     near = mark_near(Rows(*rows), Rows(*quantise_rows(canonical_rows(X[40:45], "X"))), least, beta)
     to_new = SWNNRanker(n_neighbors=5, beta=beta, feature_weights=False).fit(X[40:45], Y[40:45])
-    best = to_new.kneighbors(X[:40], 1).sims[:, 0]
+    best = to_new.kneighbors(X[:40], 1).similarities[:, 0]
     np.testing.assert_array_equal(near, (best > 0) & (best >= least))
 
 

@@ -44,7 +44,7 @@ def test_as_if_refitted_without_the_row_and_its_copies(seed, copies):
     found = SWNNClassifier().fit(X, Y).kneighbors(X, S + 1)
     mine = leave_one_out(found, voters, 0, Selection(CUTS, K, 1.0))
     _, shares = find_candidates(
-        voters.labels, Selection(CUTS, K, 1.0), found, (voters.copies, voters.copies)
+        voters.labels, Selection(CUTS, K, 1.0), found[::-1], (voters.copies, voters.copies)
     )
     for row, group in enumerate(same):
         others = np.setdiff1d(np.arange(40), group)
@@ -52,7 +52,7 @@ def test_as_if_refitted_without_the_row_and_its_copies(seed, copies):
         n_left = min(S, S + 1 - int(np.isin(found.ids[row], group).sum()))
         again = SWNNClassifier().fit(X[others], Y[others]).kneighbors(X[[row]], n_left)
         expected, its = find_candidates(
-            prepared(label_rows(Y[others])), Selection(CUTS, K, 1.0), again
+            prepared(label_rows(Y[others])), Selection(CUTS, K, 1.0), again[::-1]
         )
         assert mine.labels[row].tolist() == expected[0].tolist()
         assert shares[row].tolist() == its[0].tolist()
@@ -67,7 +67,10 @@ def test_blocks_of_rows_are_numbered_on():
     found = SWNNClassifier().fit(X, Y).kneighbors(X, S + 1)
     whole = leave_one_out(found, voters, 0, Selection(CUTS, K, 1.0))
     part = leave_one_out(
-        type(found)(found.ids[13:20], found.sims[13:20]), voters, 13, Selection(CUTS, K, 1.0)
+        type(found)(found.similarities[13:20], found.ids[13:20]),
+        voters,
+        13,
+        Selection(CUTS, K, 1.0),
     )
     for mine, its in zip(part, whole, strict=True):
         np.testing.assert_array_equal(mine, its[13:20])

@@ -39,12 +39,12 @@ def main() -> None:
     clf.kneighbors(queries[:2])
     clf.predict_topk(queries[:2])
     limit(ROOM)
-    ids, sims = clf.kneighbors(queries)
+    sims, ids = clf.kneighbors(queries)
     labels, scores = clf.predict_topk(queries)
     likely = clf.predict_proba(queries)
     limit(None)
     roomy = SWNNClassifier(backend="numba").fit(X, Y)
-    for mine, its in zip((ids, sims), roomy.kneighbors(queries), strict=True):
+    for mine, its in zip((sims, ids), roomy.kneighbors(queries), strict=True):
         np.testing.assert_array_equal(mine, its)
     for mine, its in zip((labels, scores), roomy.predict_topk(queries), strict=True):
         np.testing.assert_array_equal(mine, its)

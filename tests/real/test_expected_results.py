@@ -62,4 +62,4 @@ def test_backends_agree_to_the_bit(load, name, beta):
         for backend in ("numpy", "numba")
     ]
     np.testing.assert_array_equal(found[0].ids, found[1].ids)
-    np.testing.assert_array_equal(found[0].sims, found[1].sims)
+    np.testing.assert_array_equal(found[0].similarities, found[1].similarities)

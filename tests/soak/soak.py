@@ -29,12 +29,12 @@ BETWEEN = 60  # seconds between two writes of the record
 
 def close(case: Case, mine: Answers, its: Answers) -> str | None:
     """What differs by more than `pow` may, or None."""
-    ids, sims = mine["neighbours"]
-    if not np.allclose(sims, its["neighbours"][1], rtol=1e-12, atol=0):
+    sims, ids = mine["neighbours"]
+    if not np.allclose(sims, its["neighbours"][0], rtol=1e-12, atol=0):
         return "similarities"
     if case.ranked:  # a vote on the edge of a bin may fall into the next
         return None
-    same = (ids == its["neighbours"][0]).all(axis=1)
+    same = (ids == its["neighbours"][1]).all(axis=1)
     scores, others = mine["labels"][1][same], its["labels"][1][same]
     within = UNIT * ids.shape[1]
     return None if np.allclose(scores, others, rtol=1e-12, atol=within) else "scores"

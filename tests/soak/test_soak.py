@@ -35,8 +35,8 @@ def test_rounds_cover_every_kind_change_and_way():
 
 def test_a_wrong_bit_is_found_and_the_round_named(tmp_path, capsys):
     def wrong(case, clf, Q):
-        ids, sims = clf.kneighbors(Q)
-        return {"neighbours": (ids, np.nextafter(sims, 2)), "labels": tuple(clf.predict_topk(Q))}
+        sims, ids = clf.kneighbors(Q)
+        return {"neighbours": (np.nextafter(sims, 2), ids), "labels": tuple(clf.predict_topk(Q))}
 
     ways = {"a wrong one": WAYS["numpy"]._replace(answer=wrong)}
     with pytest.raises(SystemExit, match="make soak SEED=7 ROUND=3"):
@@ -47,9 +47,10 @@ def test_a_wrong_bit_is_found_and_the_round_named(tmp_path, capsys):
 def test_fractional_exponents_are_compared_to_1e_12():
     case = next(case for n in range(99) if not (case := make(7, n)).exact and not case.ranked)
     sims = np.array([[0.5, 0.25]])
-    mine = {"neighbours": (np.array([[3, 4]]), sims), "labels": (np.array([[1]]), sims[:, :1])}
-    assert soak.differing(case, mine, mine | {"neighbours": (mine["neighbours"][0], sims)}) is None
-    off = mine | {"neighbours": (mine["neighbours"][0], sims * (1 + 3e-12))}
+    ids = np.array([[3, 4]])
+    mine = {"neighbours": (sims, ids), "labels": (np.array([[1]]), sims[:, :1])}
+    assert soak.differing(case, mine, mine | {"neighbours": (sims * (1 + 1e-13), ids)}) is None
+    off = mine | {"neighbours": (sims * (1 + 3e-12), ids)}
     assert soak.differing(case, mine, off) == "similarities"
     off = mine | {"labels": (np.array([[1]]), sims[:, :1] + 1e-9)}
     assert soak.differing(case, mine, off) == "scores"

@@ -83,7 +83,7 @@ def by_kernel(method: str) -> Callable[..., Answers]:
         labels = swnn_kernels.Labels.prepare(*held.labels[:2])
         ranked = swnn_kernels.rank(index, labels, query, settings, case.k, method=method)
         ids = np.append(ids_left(compacted), -1)
-        return {"neighbours": (ids[found[0]], found[1]), "labels": tuple(ranked)}
+        return {"neighbours": (found[1], ids[found[0]]), "labels": tuple(ranked)}
 
     return answer
 
@@ -112,8 +112,8 @@ def fitted_again(case: Case, clf: Any, Q: sp.csr_array) -> Answers:
     left = ids_left(clf)
     again = case._replace(X=case.X[left], Y=case.Y[left], fitted=left.size, steps=[])
     found = answers(case, model(again), Q)
-    ids, sims = found["neighbours"]
-    return found | {"neighbours": (np.append(left, -1)[ids], sims)}
+    sims, ids = found["neighbours"]
+    return found | {"neighbours": (sims, np.append(left, -1)[ids])}
 
 
 def can_be_fitted_again(case: Case) -> bool:
@@ -139,11 +139,11 @@ def in_shards(case: Case, clf: Any, Q: sp.csr_array) -> Answers:
     client: Any = Here()
     shards = ShardedClassifier.from_fitted(client, clf, n_shards=1 + case.number % 4)
     with dask.config.set(scheduler="synchronous"):
-        ids, sims = dask.compute(*shards.kneighbors(Q, clf._settings().n_neighbors))
+        sims, ids = dask.compute(*shards.kneighbors(Q, clf._settings().n_neighbors))
     ranked = tuple(shards.rank_block(Q, case.k))
     if case.params["calibrate"] and not case.ranked:  # shards have votes, but no map of them
         ranked = ranked[:2]
-    return {"neighbours": (np.append(ids_left(clf), -1)[ids], sims), "labels": ranked}
+    return {"neighbours": (sims, np.append(ids_left(clf), -1)[ids]), "labels": ranked}
 
 
 def by_definition(case: Case, clf: Any, Q: sp.csr_array) -> Answers:
@@ -155,7 +155,7 @@ def by_definition(case: Case, clf: Any, Q: sp.csr_array) -> Answers:
     for query in Q.toarray():
         found = learn.oracle.neighbours(X, query, stored[0]["g"], S, case.params["beta"])
         sims, ids = [sim for sim, _ in found], [left[i] for _, i in found]
-        near.append((padded(ids, S, -1), padded(sims, S, 0.0)))
+        near.append((padded(sims, S, 0.0), padded(ids, S, -1)))
         if case.ranked:
             ranked.append(learn.oracle.topk(stored, X, Y, query, case.k))
         else:

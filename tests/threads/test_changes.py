@@ -92,8 +92,8 @@ def test_short_changes_of_many_threads_all_count(kind):
     fresh = kind(n_neighbors=7)
     if kind is SWNNClassifier:  # the appended rows are there, whatever their order
         fresh.fit(X[20:140], Y[20:140])
-        mine = np.sort(clf.kneighbors(X[:40], 120).sims, axis=1)
-        np.testing.assert_array_equal(mine, np.sort(fresh.kneighbors(X[:40], 120).sims))
+        mine = np.sort(clf.kneighbors(X[:40], 120).similarities, axis=1)
+        np.testing.assert_array_equal(mine, np.sort(fresh.kneighbors(X[:40], 120).similarities))
 
 
 @pytest.mark.parametrize("kind", [SWNNClassifier, SWNNRanker])

@@ -22,10 +22,11 @@ class Peer(Base):
 
     def ask_one(self, query):
         found = self.session.kneighbors_one(*query)
-        return found.ids[None], found.sims[None]
+        return found.ids[None], found.similarities[None]
 
     def ready_many(self, rows):
         return rows
 
     def ask_many(self, queries):
-        return tuple(self.clf.kneighbors(queries))
+        found = self.clf.kneighbors(queries)
+        return found.ids, found.similarities
