@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from scipy.sparse import csr_array
-
-from swnn_xp.bulk.features import NamedFeatures
+from swnn_xp.bulk.features import RecordRows
 from swnn_xp.bulk.inputs import check_file_width, file_identity, widened
-from swnn_xp.bulk.texts import TextRows
+from swnn_xp.bulk.records import InputFeatures, KnownFeatures
 from swnn_xp.io.blocks import iter_xmc
 from swnn_xp.io.errors import FormatError, PathLike
 from swnn_xp.io.json_lines import JsonRecord, iter_json_lines
@@ -20,9 +18,6 @@ from swnn_xp.text import TextVectorizer
 
 RowId: TypeAlias = str | int | None
 """What a row is called in its input; None where it has no name."""
-
-ToMatrix: TypeAlias = Callable[[PathLike, Sequence[JsonRecord]], csr_array]
-"""Turns records of a file into rows; the path is for error messages."""
 
 
 class RowBlock(NamedTuple):
@@ -77,12 +72,10 @@ class RepositoryRows:
 
 @dataclass(frozen=True)
 class JsonRows:
-    """Rows as JSON lines: objects with an ``id`` and whatever `to_matrix` takes."""
+    """Rows as JSON lines: objects with an ``id`` and features or a text."""
 
     path: PathLike
-    to_matrix: ToMatrix
-    features: NamedFeatures
-    """Counts the names that the model does not know."""
+    features: RecordRows
     has_ids: bool = True
 
     def identity(self) -> list[Any]:
@@ -92,25 +85,9 @@ class JsonRows:
     def blocks(self, rows: int, resume: Position | None = None) -> Iterator[RowBlock]:
         """Blocks of at most `rows` rows."""
         for block in iter_json_lines(self.path, rows, resume=resume):
-            X = self.to_matrix(self.path, block.records)
+            X = self.features(self.path, block.records)
             ids = [_id(self.path, record) for record in block.records]
             yield RowBlock(X, block.first_row, block.end, ids)
-
-
-class InputFeatures(Protocol):
-    """What rows for a model consist of: any fitted estimator tells."""
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features."""
-
-    @property
-    def feature_names_(self) -> list[str] | None:
-        """Their names, if they have any."""
-
-    @property
-    def vectorizer_(self) -> TextVectorizer | None:
-        """What turns texts into rows, if the model takes texts."""
 
 
 class NumberedFeatures(NamedTuple):
@@ -127,9 +104,7 @@ def open_source(path: PathLike, clf: InputFeatures, *, strict: bool = False) -> 
     first = first_byte(where)
     # A pipe without anything is a filter's input without rows, not a file that lacks its header.
     if first == b"{" or (not first and isinstance(where, LiveInput)):
-        features = NamedFeatures(clf.feature_names_, clf.n_features_in_)
-        texts = clf.vectorizer_
-        return JsonRows(where, features if texts is None else TextRows(texts, features), features)
+        return JsonRows(where, RecordRows(KnownFeatures.of(clf)))
     return RepositoryRows(where, clf.n_features_in_, strict)
 
 

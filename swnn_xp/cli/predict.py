@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from swnn_xp.bulk.answers import Threshold
-from swnn_xp.bulk.features import FORMS_HELP
 from swnn_xp.bulk.lines import ESCAPES_HELP, FORMATS, Columns, LineWriter
 from swnn_xp.bulk.model_digest import model_digest
 from swnn_xp.bulk.output_format import FORMAT_NAMES, PARQUET, OutputFormat, choose_format
@@ -20,6 +19,7 @@ from swnn_xp.bulk.predict_file import (
     predict_file,
     predict_stream,
 )
+from swnn_xp.bulk.records import FORMS_HELP
 from swnn_xp.bulk.sources import JsonRows, RowSource
 from swnn_xp.cli._common import (
     add_model,

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from swnn_xp.bulk.records import KnownFeatures, ParsedRow
 from swnn_xp.learn.explain import RankedExplanation
 from swnn_xp.loading import load
 from swnn_xp.model.explain import Explanation
@@ -18,7 +19,7 @@ from swnn_xp.model.session import Session
 from swnn_xp.rows.canonical import to_csr
 from swnn_xp.serve.limits import Limits
 from swnn_xp.serve.refusal import HTTPRefusal
-from swnn_xp.serve.rows import KnownFeatures, ParsedRow, to_query
+from swnn_xp.serve.rows import to_query
 from swnn_xp.serve.suggest import suggestions
 from swnn_xp.serve.wire import (
     PredictRequest,
@@ -55,9 +56,7 @@ class ServedModel:
         self._limits = limits
         self.label_names = self.clf.label_names_
         self.label_uris = self.clf.label_uris_ or self.label_names
-        self.features = KnownFeatures(
-            self.clf.n_features_in_, _ids_by_name(self.clf.feature_names_), self.clf.vectorizer_
-        )
+        self.features = KnownFeatures.of(self.clf)
         self.modified = path.joinpath("manifest.json").stat().st_mtime
         # Never empty when asked: there is one for each thread, and one for the event loop. The last
         # one used comes first: its buffers may still be in the processor's caches.
@@ -153,10 +152,3 @@ class ServedModel:
             features = explanation.features[:_SHOWN_FEATURES]
             return replace(explanation, voters=voters, features=features)
         return replace(explanation, voters=voters)
-
-
-def _ids_by_name(names: list[str] | None) -> dict[str, int] | None:
-    if names is None:
-        return None
-    # Reversed, so that the first of equal names wins.
-    return {names[i]: i for i in range(len(names) - 1, -1, -1)}

@@ -31,14 +31,14 @@ _Explained = Annotated[
 class Row(msgspec.Struct, forbid_unknown_fields=True):  # type: ignore[misc, call-arg]
     """A row: ``indices`` with optional ``values``, or ``features``, or a ``text``.
 
-    Features are names: in a list each has the value 1, an object gives the values. Values of a
-    repeated feature are summed. A model that was not fitted on texts takes the words of a text
-    that it knows, each with the value 1.
+    Features are names, or numbers if the model has no names: in a list each has the value 1, an
+    object gives the values. Values of a repeated feature are summed. A model that was not fitted on
+    texts takes the words of a text that it knows, each with the value 1.
     """
 
     indices: list[FeatureId] | UnsetType = UNSET
     values: list[float] | UnsetType = UNSET
-    features: list[str] | dict[str, float] | UnsetType = UNSET
+    features: list[str | int] | dict[str, float] | UnsetType = UNSET
     text: str | UnsetType = UNSET
 
 

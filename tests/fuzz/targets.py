@@ -296,8 +296,9 @@ def http_body(data: bytes) -> None:
     """Any body: a row that a session takes, or a refusal."""
     import msgspec
 
+    from swnn_xp.bulk.records import KnownFeatures
     from swnn_xp.serve.refusal import HTTPRefusal
-    from swnn_xp.serve.rows import KnownFeatures, to_query
+    from swnn_xp.serve.rows import to_query
     from swnn_xp.serve.wire import decode_request
 
     try:

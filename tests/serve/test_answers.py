@@ -90,7 +90,9 @@ def test_a_model_without_names(nameless):
     assert "names" not in answer["rows"][0]
     refused = client.post("/v1/predict", json={"rows": [{"features": ["red"]}]})
     assert refused.status_code == 422
-    assert refused.json() == {"error": "row 0: the model has no feature names; give indices"}
+    assert refused.json() == {
+        "error": "row 0: feature 'red' is not a number; the model has no feature names"
+    }
 
 
 ONE = {"indices": [1]}

@@ -93,7 +93,7 @@ def test_a_model_without_names_takes_no_text(nameless):
     client = TestClient(create_app(Service(nameless[0])))
     answer = client.post("/v1/predict", json={"rows": [{"text": "red"}]})
     assert answer.status_code == 422
-    assert "no feature names" in answer.json()["error"]
+    assert "was not fitted on texts" in answer.json()["error"]
 
 
 def test_annif_suggest(text_model, text_client):
