@@ -1,6 +1,7 @@
 """The CUDA kernels of `swnn_kernels.cuda`, compiled by CuPy and called on CuPy arrays.
 
-Launches go to the current stream and wait for nothing.
+Launches go to the current stream and wait for nothing; what the host waits for between them is
+listed in `cupy_`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """The CuPy backend: CUDA kernels over postings, or sparse products where those do not fit.
 
-The host waits for the device for a few scalars while a matrix is brought to canonical rows, for
-one per block of queries in the product path (ties in the last slot), for one per batch of votes,
-and for results that are copied to a caller on the host. Work goes to CuPy's current stream.
+The host waits for the device for a few scalars while a matrix is brought to canonical rows; for
+two per block of queries, to cut it out of the batch (a block has at most 8 queries, so a batch of
+256 waits 64 times); for one more per block in the product path (ties in the last slot); for one per
+batch of votes; for two per block of ranked candidates; and for results that are copied to a caller
+on the host. Work goes to CuPy's current stream.
 """
 
 from __future__ import annotations
