@@ -1,6 +1,7 @@
 # Each target makes .venv if it is missing and installs what it needs; a second run is fast.
 PYTHON ?= python3
-VENV ?= .venv
+# Another Python has an environment of its own: make test PYTHON=python3.13 uses .venv-3.13.
+VENV ?= .venv$(if $(filter-out python3,$(PYTHON)),-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 BIN := $(VENV)/bin
 PIP_QUIET := --quiet --disable-pip-version-check
 
@@ -30,10 +31,10 @@ demo: $(VENV)/.has-core ## the main job on the data set shipped with the package
 	@$(BIN)/swnn demo
 
 # The kernels are compiled first, by two processes: each of pytest's would compile them all.
-test: $(VENV)/.has-test ## the whole test suite, on all cores; WRITE=1 to record how many tests there are
+test: $(VENV)/.has-test ## the whole test suite, on all cores; PYTHON= for another Python, TESTS= for a part of it, WRITE=1 to record how many tests there are
 	@$(BIN)/python -c 'from swnn_kernels.warming import warm_searches as warm; warm()' & \
 	  $(BIN)/python -c 'from swnn_kernels.learn import warming; warming.train(); warming.rank()'; wait
-	@env -u WRITE $(BIN)/python -m pytest -n auto --dist worksteal $(if $(WRITE),--junitxml=build/test.xml)
+	@env -u WRITE $(BIN)/python -m pytest -n auto --dist worksteal $(if $(WRITE),--junitxml=build/test.xml) $(TESTS)
 	@$(if $(WRITE),$(BIN)/python scripts/figure_promises.py tests)
 
 # A process that compiles in the background would outlive what is killed here.

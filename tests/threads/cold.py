@@ -1,4 +1,4 @@
-"""Several threads use a new, a loaded and an appended model at once, before anything is cached.
+"""Several threads use and change a new, a loaded and an appended model before anything is cached.
 
 Run by `test_cold.py` in a process of its own: what it looks for are crashes as well as wrong
 answers. Many features make arrays that are unmapped as soon as their owner is gone, so that an
@@ -8,11 +8,12 @@ address that outlived its owner is noticed.
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 
 import numpy as np
 import scipy.sparse as sp
 
-from swnn_xp import SWNNClassifier, SWNNRanker
+from swnn_xp import ModelChangedError, SWNNClassifier, SWNNRanker
 
 THREADS = 4
 RNG = np.random.default_rng(7)
@@ -34,15 +35,15 @@ def answers(clf, X):
     return [part.tolist() for part in ranked], [[p.tolist() for p in one] for one in single]
 
 
-def at_once(clf, X):
-    """What each thread is answered, all starting together."""
-    heard, start = [None] * THREADS, threading.Barrier(THREADS)
+def at_once(*calls):
+    """What each call returns, all starting together in threads of their own."""
+    heard, start = [None] * len(calls), threading.Barrier(len(calls))
 
-    def ask(number):
+    def run(number):
         start.wait()
-        heard[number] = answers(clf, X)
+        heard[number] = calls[number]()
 
-    threads = [threading.Thread(target=ask, args=(n,)) for n in range(THREADS)]
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(len(calls))]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -62,8 +63,41 @@ def check(kind, X, Y, folder, rounds):
             (kind.load(folder, n_jobs=2), known),
             (kind.load(folder, n_jobs=2).partial_fit(*more), appended),
         ):
-            heard = at_once(clf, X)
+            heard = at_once(*[lambda clf=clf: answers(clf, X)] * THREADS)
             assert heard == [expected] * THREADS, "threads that start together get other answers"
+        check_changes(kind, X, Y, folder, appended)
+
+
+def check_changes(kind, X, Y, folder, appended):
+    """Append, relearn and ask in four threads, on a model just opened."""
+    clf = kind.load(folder, n_jobs=2)
+    relearned = kind.load(folder, n_jobs=2).partial_fit(X[:50], Y[:50])
+    expected = appended if kind is SWNNClassifier else answers(relearned.relearn(), X)
+
+    def append():  # by one thread: rows in another order would be another training set
+        for at in range(0, 50, 5):
+            clf.partial_fit(X[at : at + 5], Y[at : at + 5])
+        return True
+
+    def relearn():
+        for _ in range(4 if kind is SWNNRanker else 0):
+            with suppress(ModelChangedError):  # rows came in between: they are there
+                clf.relearn()
+        return True
+
+    def ask():
+        for _ in range(3):
+            labels, scores = (np.asarray(part) for part in answers(clf, X)[0])
+            assert labels.max() < Y.shape[1]
+            assert np.isfinite(scores).all()
+        return True
+
+    done = at_once(append, relearn, ask, ask)
+    assert done == [True] * 4, "a thread failed"
+    assert clf.n_samples_fit_ == X.shape[0] + 50, "rows were lost"
+    if kind is SWNNRanker:
+        clf.relearn()
+    assert answers(clf, X) == expected, "changes at once lead to another model"
 
 
 def main(rounds):
