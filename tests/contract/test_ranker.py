@@ -78,11 +78,12 @@ def stored_bytes(clf):
     return {name: array.tobytes() for name, array in arrays.items()}, meta
 
 
-def test_all_backends_train_the_same_model(ranker):
+@pytest.mark.parametrize("params", [{}, {"n_neighbors": 9}])
+def test_all_backends_train_the_same_model(ranker, params):
     from swnn_xp import SWNNRanker
 
-    expected = SWNNRanker(n_neighbors=9, backend="numpy").fit(X, Y)
-    assert stored_bytes(ranker(n_neighbors=9).fit(X, Y)) == stored_bytes(expected)
+    expected = SWNNRanker(**params, backend="numpy").fit(X, Y)
+    assert stored_bytes(ranker(**params).fit(X, Y)) == stored_bytes(expected)
 
 
 def test_scores_as_matrices(ranker):

@@ -26,14 +26,15 @@ def check_same_learned(clf, other):
         np.testing.assert_array_equal(array, its[0][name], err_msg=name)
 
 
-def test_everything_again_is_a_refit(ranker, tmp_path):
-    clf = ranker(n_neighbors=9).fit(X[:120], Y[:120, :6])
+@pytest.mark.parametrize("params", [{}, {"n_neighbors": 9}])
+def test_everything_again_is_a_refit(ranker, params, tmp_path):
+    clf = ranker(**params).fit(X[:120], Y[:120, :6])
     clf.partial_fit(X[120:150], Y[120:150]).partial_fit(X[150:], Y[150:]).remove([0, 5, 130])
     alive = np.setdiff1d(np.arange(160), [0, 5, 130])
     known = np.where(np.arange(160)[:, None] < 120, Y * (np.arange(7) < 6), Y)
     clf.save(tmp_path / "before")
     clf.relearn("all")
-    fresh = ranker(n_neighbors=9).fit(X[alive], known[alive])
+    fresh = ranker(**params).fit(X[alive], known[alive])
     check_same_learned(clf, fresh)
     for mine, its in zip(clf.topk_probabilities(X), fresh.topk_probabilities(X), strict=True):
         np.testing.assert_array_equal(mine, its)

@@ -29,6 +29,11 @@ def ranked(learnable):
 
 
 @pytest.fixture(scope="session")
+def ranked_by_default(learnable):
+    return SWNNRanker().fit(*learnable, label_names=NAMES)
+
+
+@pytest.fixture(scope="session")
 def weighted(learnable):
     weights = LearnedWeights(n_neighbors=20).fit(*learnable).feature_weights_
     return SWNNClassifier(n_neighbors=20).fit(*learnable, feature_weights=weights)
@@ -43,7 +48,7 @@ def check(clf, single, X, k=5):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("kind", ["ranked", "weighted"])
+@pytest.mark.parametrize("kind", ["ranked", "ranked_by_default", "weighted"])
 @pytest.mark.parametrize("n_shards", [1, 3])
 def test_shards_of_a_fitted_model(client, learnable, request, tmp_path, kind, n_shards):
     single, X = request.getfixturevalue(kind), learnable[0][:100]
@@ -55,7 +60,7 @@ def test_shards_of_a_fitted_model(client, learnable, request, tmp_path, kind, n_
     clf.save(tmp_path / "shards")  # replaces what is there
 
 
-@pytest.mark.parametrize("kind", ["ranked", "weighted"])
+@pytest.mark.parametrize("kind", ["ranked", "ranked_by_default", "weighted"])
 def test_a_saved_model_is_opened_by_every_worker(client, learnable, request, tmp_path, kind):
     single = request.getfixturevalue(kind)
     single.save(tmp_path / "model")

@@ -31,7 +31,7 @@ import promises
 from swnn_xp import SWNNClassifier, SWNNRanker, load, write_xmc
 from swnn_xp.cli.main import main as swnn
 
-FEW = 1 << 20  # bytes that the most starved run may add
+FEW = 1 << 14  # bytes that the most starved run may add: freed memory of its own may do for more
 ENOUGH = 1 << 31
 
 

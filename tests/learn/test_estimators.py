@@ -65,8 +65,9 @@ def by_joblib(estimator):
 
 @pytest.mark.parametrize("backend", ["numba", "numpy", "array-api"])
 @pytest.mark.parametrize("how", [lambda e: pickle.loads(pickle.dumps(e)), copy.deepcopy, by_joblib])
-def test_copies(how, backend):
-    clf = SWNNRanker(n_neighbors=9, backend=backend).fit(X[:100], Y[:100])
+@pytest.mark.parametrize("params", [{}, {"n_neighbors": 9}])
+def test_copies(how, backend, params):
+    clf = SWNNRanker(**params, backend=backend).fit(X[:100], Y[:100])
     for change in (lambda: clf.predict_topk(X), lambda: clf.partial_fit(X[100:], Y[100:])):
         change()
         copied = how(clf)

@@ -50,6 +50,7 @@ KINDS = {
     "published": (lambda: SWNNClassifier(9), dict),
     "weights": (lambda: SWNNClassifier(9), weighted),
     "ranking": (lambda: SWNNRanker(n_neighbors=9), dict),
+    "defaults": (SWNNRanker, dict),
 }
 
 
