@@ -14,6 +14,9 @@ from swnn_xp.metrics import propensities_of_counts
 LARGEST = 1000.0
 """Largest weight of rarity: far beyond use, and no score overflows."""
 
+# Fewer than scores have: the last bits of NumPy's logarithm differ between processors and versions.
+_BITS = 20
+
 
 def check_rare_labels(weight: Any) -> None:
     """Raise ValueError unless it is a weight of rarity."""
@@ -40,4 +43,4 @@ def rarity(counts: NDArray[np.int64], n_rows: int, weight: float) -> NDArray[np.
     [0.109, 0.197]
     """
     likely = propensities_of_counts(counts, max(n_rows, 3))  # of fewer rows there are none
-    return np.rint(np.log(likely) * (-weight * 2.0**SCORE_BITS)).astype(np.int64)
+    return np.rint(np.log(likely) * (-weight * 2.0**_BITS)).astype(np.int64) << (SCORE_BITS - _BITS)

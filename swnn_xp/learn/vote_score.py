@@ -6,6 +6,7 @@ squared hinge. It is additive over cuts, so that a table of integers for each cu
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from swnn_kernels.learn.rank import SCORE_BITS
 _PENALTY = 0.0005
 _ROUNDS = 30
 _CLOSE = 1e-6
+_FITTED_BITS = 16  # of the fitted numbers: what is below depends on the build of LAPACK
 _MANY_PAIRS = 100_000  # from here on, rounds begin at what fits every tenth pair
 
 
@@ -74,15 +76,23 @@ def fit_vote_score(bins: NDArray[np.uint16], right: NDArray[np.uint8]) -> VoteSc
     deviation[deviation == 0] = 1.0
     weights = _newton((values - mean) / deviation, np.where(right, 1.0, -1.0))
     slopes = weights[:-1] / deviation
+    constant = _rounded(weights[-1] - (slopes * mean).sum())
+    slopes = _rounded(slopes)
     table = np.stack([column * slopes[i * n_cuts : (i + 1) * n_cuts, None]
                       for i, column in enumerate(columns)]).sum(axis=0)  # fmt: skip
-    table[0] += weights[-1] - slopes @ mean
+    table[0] += constant
     return VoteScore(table)
+
+
+def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    mantissa, exponent = np.frexp(values)
+    return np.ldexp(np.rint(np.ldexp(mantissa, _FITTED_BITS)), exponent - _FITTED_BITS)
 
 
 def _columns() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     shares = bin_shares()
-    return np.log(shares + SHARE_SHIFT), shares
+    # NumPy's own logarithm differs in the last bit between processors and versions.
+    return np.asarray([*map(math.log, shares + SHARE_SHIFT)]), shares
 
 
 def _newton(values: NDArray[np.float64], signs: NDArray[np.float64]) -> NDArray[np.float64]:
