@@ -19,7 +19,7 @@ from swnn_kernels.learn.rank import SCORE_BITS
 _PENALTY = 0.0005
 _ROUNDS = 30
 _CLOSE = 1e-6
-_FITTED_BITS = 16  # of the fitted numbers: what is below depends on the build of LAPACK
+_FITTED_BITS = 24  # of the fitted numbers: what is below depends on the build of LAPACK
 _MANY_PAIRS = 100_000  # from here on, rounds begin at what fits every tenth pair
 
 
