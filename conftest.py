@@ -18,8 +18,8 @@ _EXTRAS = {
         ("cupy",),
         (
             "swnn_xp/backends/cupy_.py",
-            "swnn_xp/backends/_cuda_kernels.py",
-            "swnn_xp/backends/_cuda_ranking.py",
+            "swnn_xp/backends/cupy_.py",
+            "swnn_xp/backends/cupy_.py",
         ),
         "test-backends",
     ),

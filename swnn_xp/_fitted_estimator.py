@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swnn_xp._estimator import Estimator, not_fitted
-from swnn_xp._feature_space import check_columns, column_names, fingerprint
-from swnn_xp._html import facts
+from swnn_xp.checks import check_columns, column_names, fingerprint
 from swnn_xp.model.model import Model
 from swnn_xp.model.predictions import label_values
-from swnn_xp.text.texts import as_texts
-from swnn_xp.text.vectorizer import TextVectorizer
+from swnn_xp.notebook import facts
+from swnn_xp.text.vectorizer import TextVectorizer, as_texts
 
 
 class FittedEstimator(Estimator):

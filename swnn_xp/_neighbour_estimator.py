@@ -13,7 +13,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from swnn_xp._checks import (
+from swnn_xp._estimator import ModelChangedError
+from swnn_xp._predicting_estimator import PredictingEstimator
+from swnn_xp.backends import Options, Settings, get_backend, resolve
+from swnn_xp.checks import (
     check_count,
     check_exponent,
     check_feature_weights,
@@ -21,22 +24,25 @@ from swnn_xp._checks import (
     check_names,
     check_threads,
     check_width,
+    column_names,
 )
-from swnn_xp._estimator import ModelChangedError
-from swnn_xp._feature_space import column_names
-from swnn_xp._predicting_estimator import PredictingEstimator
-from swnn_xp.backends import Options, Settings, get_backend, resolve
 from swnn_xp.model.changes import append, compact, moved, new_model, remove
 from swnn_xp.model.files import Extra, SavedModel, open_model, save_model
-from swnn_xp.model.model import Current, Model
-from swnn_xp.model.names import known_names, label_id, more_label_uris, more_row_names
+from swnn_xp.model.model import (
+    Current,
+    Model,
+    known_names,
+    label_id,
+    more_label_uris,
+    more_row_names,
+)
 from swnn_xp.model.targets import encode_labels, encode_more
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import canonical_rows, exact_values
 from swnn_xp.rows.input_kind import host_matrix
 from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows
 from swnn_xp.store import StoreError
-from swnn_xp.text.texts import fit_vectorizer, term_names
+from swnn_xp.text.vectorizer import fit_vectorizer, term_names
 
 if TYPE_CHECKING:
     from swnn_xp.model.session import Session

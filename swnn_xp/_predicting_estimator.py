@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from swnn_xp._checks import check_count
 from swnn_xp._fitted_estimator import FittedEstimator
+from swnn_xp.checks import check_count
 from swnn_xp.metrics import precision_at_k
 from swnn_xp.model.model import Model
 from swnn_xp.model.predictions import (

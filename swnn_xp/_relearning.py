@@ -10,18 +10,17 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from swnn_xp._checks import plain
 from swnn_xp._neighbour_estimator import SWAPPING, NeighbourEstimator
-from swnn_xp._progress import StageProgress
+from swnn_xp.checks import plain
 from swnn_xp.learn.compression import train_part
-from swnn_xp.learn.known_neighbours import by_id
-from swnn_xp.learn.prepare import Machine, prepare
+from swnn_xp.learn.neighbours import by_id
+from swnn_xp.learn.records import Staleness, staleness, trained_now
 from swnn_xp.learn.relearn import relearn_labels
 from swnn_xp.learn.settings import TrainingSettings
-from swnn_xp.learn.staleness import Staleness, staleness, trained_now
+from swnn_xp.learn.train import Machine, prepare
 from swnn_xp.model.changes import compact
-from swnn_xp.model.model import Model
-from swnn_xp.model.names import label_id
+from swnn_xp.model.model import Model, label_id
+from swnn_xp.progress import StageProgress
 from swnn_xp.rows.canonical import exact_values
 from swnn_xp.rows.records import LabelRows, ValueRows
 

@@ -8,26 +8,25 @@ from typing import Any, Literal, Self
 import numpy as np
 from array_api_compat import array_namespace
 
-from swnn_xp._checks import check_count, check_flag, check_part, check_seed, check_threshold
 from swnn_xp._estimator import NotFittedError
 from swnn_xp._neighbour_estimator import NeighbourEstimator
-from swnn_xp.learn.calibration import Calibration, predicted
-from swnn_xp.learn.vote_calibration import (
+from swnn_xp.checks import check_count, check_flag, check_part, check_seed, check_threshold
+from swnn_xp.learn.calibration import (
+    Calibration,
     calibrate_votes,
     fitting_calibration,
+    predicted,
     stored_votes,
     votes_from,
 )
-from swnn_xp.model.changes import compact
-from swnn_xp.model.compression import covering_rows
+from swnn_xp.model.changes import compact, covering_rows
 from swnn_xp.model.explain import Explanation, explain_label, one_row
 from swnn_xp.model.files import Extra, SavedModel
-from swnn_xp.model.model import Model
-from swnn_xp.model.names import label_id
+from swnn_xp.model.model import Model, label_id
 from swnn_xp.model.predictions import MatrixOf
 from swnn_xp.results import RankedProbabilities, Ranking
-from swnn_xp.search.top_rows import in_slots
-from swnn_xp.vote.votes import keep_votes, ones, ranked_shares, scores, shares
+from swnn_xp.search import in_slots
+from swnn_xp.vote import keep_votes, ones, ranked_shares, scores, shares
 
 __all__ = ["GIGABYTE", "NotFittedError", "SWNNClassifier"]
 

@@ -6,22 +6,22 @@ from typing import Any, Self
 
 import numpy as np
 
-from swnn_xp._checks import (
+from swnn_xp._estimator import Estimator, not_fitted
+from swnn_xp._neighbour_estimator import check_training_rows
+from swnn_xp.backends import Options, get_backend
+from swnn_xp.checks import (
+    check_columns,
     check_count,
     check_exponent,
     check_flag,
     check_seed,
     check_threads,
+    column_names,
 )
-from swnn_xp._estimator import Estimator, not_fitted
-from swnn_xp._feature_space import check_columns, column_names
-from swnn_xp._neighbour_estimator import check_training_rows
-from swnn_xp._progress import StageProgress
-from swnn_xp.backends import Options, get_backend
-from swnn_xp.learn.indexing import host_indexer
 from swnn_xp.learn.settings import TrainingSettings
-from swnn_xp.learn.train import learn_feature_weights
+from swnn_xp.learn.train import host_indexer, learn_feature_weights
 from swnn_xp.model.targets import encode_labels
+from swnn_xp.progress import StageProgress
 from swnn_xp.rows.canonical import canonical_rows, to_csr
 from swnn_xp.rows.input_kind import host_matrix
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from swnn_xp._checks import check_count, check_exponent
+from swnn_xp.checks import check_count, check_exponent
 from swnn_xp.rows.canonical import label_rows
 from swnn_xp.rows.records import LabelRows
 

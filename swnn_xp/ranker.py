@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from swnn_xp._checks import (
+from swnn_xp._neighbour_estimator import all_names, check_training_rows
+from swnn_xp._relearning import RelearningEstimator
+from swnn_xp.backends import Settings, resolve
+from swnn_xp.checks import (
     check_count,
     check_exponent,
     check_flag,
@@ -13,33 +16,27 @@ from swnn_xp._checks import (
     check_positive,
     check_seed,
     check_threshold,
+    column_names,
     plain,
 )
-from swnn_xp._feature_space import column_names
-from swnn_xp._neighbour_estimator import all_names, check_training_rows
-from swnn_xp._progress import StageProgress
-from swnn_xp._relearning import RelearningEstimator
-from swnn_xp.backends import Settings, resolve
+from swnn_xp.learn.calibration import by_label, ones, positive, probability, with_probabilities
 from swnn_xp.learn.compression import prepare_again, train_part
 from swnn_xp.learn.explain import RankedExplanation, explain_ranking
-from swnn_xp.learn.files import learned_from, stored_learned
-from swnn_xp.learn.prepare import Machine
-from swnn_xp.learn.probability import by_label, ones, positive, probability, with_probabilities
 from swnn_xp.learn.ranking import rank_found
-from swnn_xp.learn.rarity import check_rare_labels
-from swnn_xp.learn.records import Learned
+from swnn_xp.learn.records import Learned, learned_from, stored_learned
 from swnn_xp.learn.settings import Auto, TrainingSettings
+from swnn_xp.learn.train import Machine, check_rare_labels
 from swnn_xp.model.explain import one_row
 from swnn_xp.model.files import Extra, SavedModel
-from swnn_xp.model.model import Model
-from swnn_xp.model.names import label_id
+from swnn_xp.model.model import Model, label_id
 from swnn_xp.model.predictions import MatrixOf
 from swnn_xp.model.targets import encode_labels
+from swnn_xp.progress import StageProgress
 from swnn_xp.results import RankedProbabilities, Ranking
 from swnn_xp.rows.canonical import canonical_rows
 from swnn_xp.rows.input_kind import host_matrix
-from swnn_xp.search.top_rows import in_slots
-from swnn_xp.text.texts import fit_vectorizer, term_names
+from swnn_xp.search import in_slots
+from swnn_xp.text.vectorizer import fit_vectorizer, term_names
 
 if TYPE_CHECKING:
     from swnn_xp.learn.session import RankingSession

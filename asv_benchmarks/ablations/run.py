@@ -23,9 +23,15 @@ from results import Results
 
 from swnn_xp import SWNNRanker, datasets, metrics
 from swnn_xp.backends import resolve
-from swnn_xp.learn.prepare import Machine, prepare
 from swnn_xp.learn.ranking import rank_found
-from swnn_xp.learn.train import find_neighbours, judge, to_candidates, train_judged
+from swnn_xp.learn.train import (
+    Machine,
+    find_neighbours,
+    judge,
+    prepare,
+    to_candidates,
+    train_judged,
+)
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import canonical_rows, label_rows
 

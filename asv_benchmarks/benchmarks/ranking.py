@@ -110,8 +110,8 @@ class Neighbours(BackendSuite):
     batch = LARGE_BATCH
 
     def prepare(self, backend):
-        from swnn_xp.learn.host_search import host_search
-        from swnn_xp.rows.slicing import slice_rows
+        from swnn_xp.learn.neighbours import host_search
+        from swnn_xp.rows.records import slice_rows
 
         model = ranked(backend)._current_model()
         index, options = model.segments[0], ranked(backend)._options()
@@ -147,7 +147,7 @@ class Stages(Suite):
         from swnn_xp.learn import train
         from swnn_xp.learn.settings import TrainingSettings
         from swnn_xp.rows.canonical import label_rows
-        from swnn_xp.rows.slicing import slice_rows
+        from swnn_xp.rows.records import slice_rows
 
         self.train, self.settings = train, TrainingSettings(**SEED_SETTINGS, calibrate=False)
         X, Y = data.load("X_train"), data.load("y_train")

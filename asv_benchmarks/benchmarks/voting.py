@@ -12,7 +12,7 @@ import numpy as np
 try:
     from swnn_xp.results import Neighbours
     from swnn_xp.rows.records import LabelRows
-    from swnn_xp.vote.votes import rank, vote
+    from swnn_xp.vote import rank, vote
 except ImportError:  # where the first revisions have them
     from swnn_xp._types import LabelRows, Neighbours
     from swnn_xp.vote import rank, vote

@@ -17,7 +17,7 @@ from swnn_xp.distributed import ShardedClassifier, connect
 from swnn_xp.distributed.shards import MatrixRecipe, make_shard
 from swnn_xp.distributed.tasks import labels_of_winners, search_shard, vote_of_winners
 from swnn_xp.results import Neighbours
-from swnn_xp.search.top_rows import merge
+from swnn_xp.search import merge
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
 

@@ -22,7 +22,7 @@ from scipy.sparse import random_array
 from sklearn.datasets import load_svmlight_file
 
 from swnn_xp.io import iter_xmc, read_xmc, write_xmc
-from swnn_xp.io.streams import open_input
+from swnn_xp.io.files import open_input
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
 

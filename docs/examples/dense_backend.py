@@ -8,8 +8,7 @@ tests/docs/test_examples.py runs this one.
 import numpy as np
 
 from swnn_xp.backends import DEFAULT_OPTIONS, Backend, Index
-from swnn_xp.search.similarity import similarity
-from swnn_xp.search.top_rows import top_rows
+from swnn_xp.search import similarity, top_rows
 
 
 class DenseIndex(Index):

@@ -11,7 +11,7 @@ from style import BLUE, GREEN, GREY, ORANGE, RED, save
 from swnn_xp import SWNNClassifier, datasets
 from swnn_xp.metrics import precision_at_k
 from swnn_xp.results import Neighbours
-from swnn_xp.vote.votes import rank, vote
+from swnn_xp.vote import rank, vote
 
 SIZES = (1, 2, 4, 8, 15, 25, 50, 75, 100)
 PAIRS = {

@@ -13,11 +13,9 @@ if TYPE_CHECKING:
     from swnn_kernels.answer.batch import rank, search
     from swnn_kernels.answer.session import Session
     from swnn_kernels.fixed_point import quantise
-    from swnn_kernels.index.hybrid import HybridIndex
-    from swnn_kernels.index.untrusted import UntrustedIndex
+    from swnn_kernels.index.hybrid import HybridIndex, UntrustedIndex
     from swnn_kernels.records import Rows, Settings
-    from swnn_kernels.vote.batch import vote_batch
-    from swnn_kernels.vote.labels import Labels
+    from swnn_kernels.vote import Labels, vote_batch
     from swnn_kernels.warming import warmup
 
 __all__ = [

@@ -1,11 +1,14 @@
-"""Rows to unit length in fixed point: the integers t of the method, to the bit."""
+"""Rows to unit length in fixed point: the integers t of the method, to the bit.
+
+Sim = J**beta * cos in float64, one operation at a time in the method's order.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from swnn_kernels._numba import inline, kernel
-from swnn_kernels.scales import FRACTION_BITS, MAGNITUDE_SCALE
+from swnn_kernels.records import COS_SCALE, FRACTION_BITS, MAGNITUDE_SCALE, VOTE_SCALE
 
 _ONE = 2.0**FRACTION_BITS
 _ONE_WORD = 2**19  # this many squares of 2**44 would overflow an int64
@@ -85,3 +88,30 @@ def quantise(indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> np.
     if row >= 0:
         raise ValueError(f"row {row} holds a value that is not finite")
     return quantised
+
+
+@inline
+def similarity(dot, overlap, query_size, row_size, beta):  # type: ignore[no-untyped-def]
+    """Similarity of a row whose integer dot product and overlap with the query are known."""
+    cos = np.float64(dot) * COS_SCALE
+    if beta == 0.0:
+        return cos
+    jaccard = np.float64(overlap) / np.float64(query_size + row_size - overlap)
+    if beta == 1.0:
+        return cos * jaccard
+    if beta == 2.0:
+        return cos * (jaccard * jaccard)
+    return cos * jaccard**beta
+
+
+@inline
+def vote_weight(sim, alpha):  # type: ignore[no-untyped-def]
+    """Weight of a vote, Sim**alpha, as an integer."""
+    weight = 1.0
+    if alpha == 1.0:
+        weight = sim
+    elif alpha == 2.0:
+        weight = sim * sim
+    elif alpha != 0.0:
+        weight = sim**alpha
+    return np.int64(np.rint(weight * VOTE_SCALE))

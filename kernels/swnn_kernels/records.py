@@ -1,12 +1,57 @@
-"""What callers hand to the kernels: rows and settings."""
+"""Arrays with their dtypes as annotations: what the fields of a record hold in compiled code.
+
+The scales of the fixed-point arithmetic, for code with numba and without.
+
+Why they are these: `docs/method/exactness.md`.
+
+What callers hand to the kernels: rows and settings.
+
+Checks of arguments, each in one place.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from numbers import Integral
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from swnn_kernels.dtypes import Int32, Int64, frozen
+Uint8 = Annotated[np.ndarray, np.uint8]
+Uint16 = Annotated[np.ndarray, np.uint16]
+Uint32 = Annotated[np.ndarray, np.uint32]
+Uint64 = Annotated[np.ndarray, np.uint64]
+Int16 = Annotated[np.ndarray, np.int16]
+Int32 = Annotated[np.ndarray, np.int32]
+Int64 = Annotated[np.ndarray, np.int64]
+Float32 = Annotated[np.ndarray, np.float32]
+Float64 = Annotated[np.ndarray, np.float64]
+
+
+def aligned_zeros(size: int, dtype: type) -> np.ndarray:
+    """Zeros that start on a cache line, so that a vector of 64 bytes lies in one."""
+    item = np.dtype(dtype).itemsize
+    memory: np.ndarray = np.zeros(size + 64 // item, dtype=dtype)
+    skip = (-memory.ctypes.data % 64) // item
+    return memory[skip : skip + size]
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Make a read-only plain view: one type for numba, whether built here or mapped from a file."""
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+FRACTION_BITS = 23
+"""A unit value is stored as the integer nearest to itself times 2**23."""
+MAGNITUDE_SCALE = 2.0**22
+"""The first rounding: a row's largest magnitude becomes this integer."""
+COS_SCALE = 2.0 ** (-2 * FRACTION_BITS)
+"""The integer dot product of two unit rows times this is their cosine."""
+VOTE_SCALE = 2.0**40
+"""A vote's weight is the integer nearest to Sim**alpha times 2**40."""
+MOST_VOTERS = 2**22
+"""Neighbours whose votes are sure to fit into an int64: twice as many could overflow it."""
 
 
 class Rows(NamedTuple):
@@ -46,3 +91,74 @@ class Settings(NamedTuple):
     n_neighbors: int
     alpha: float  # exponent of a similarity in its vote's weight
     beta: float  # exponent of Jaccard's coefficient in the similarity
+
+
+_NONE_REMOVED = frozen(np.zeros(0, np.uint8))
+_NO_WEIGHTS = frozen(np.zeros(0))
+
+
+def check_indptr(indptr: np.ndarray, nnz: int, what: str) -> None:
+    """Pointers must start at 0, never fall and end at the number of entries."""
+    if indptr.ndim != 1 or indptr.size < 1:
+        raise ValueError(f"{what}: pointers must be one-dimensional and not empty")
+    if indptr[0] != 0 or indptr[-1] != nnz or np.any(indptr[1:] < indptr[:-1]):
+        raise ValueError(f"{what}: pointers must rise from 0 to the {nnz} entries")
+
+
+def _whole(value: Any, name: str) -> int:
+    if type(value) is int and value >= 1:  # sessions ask for every answer: the usual case is quick
+        return value
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+    return int(value)
+
+
+def check_settings(settings: Settings) -> Settings:
+    """Settings as plain numbers; ValueError for what the method does not have."""
+    n_neighbors, alpha, beta = settings
+    n_neighbors = _whole(n_neighbors, "n_neighbors")
+    if not (0 <= alpha < np.inf and 0 <= beta < np.inf):
+        raise ValueError(f"alpha and beta must be finite and >= 0, got {alpha} and {beta}")
+    return Settings(n_neighbors, float(alpha), float(beta))
+
+
+def check_voters(n_neighbors: int) -> int:
+    """Number of neighbours that vote: not so many that the sum of their votes could overflow."""
+    if n_neighbors > MOST_VOTERS:
+        raise ValueError(f"{n_neighbors} neighbours would vote: n_neighbors can be {MOST_VOTERS}")
+    return n_neighbors
+
+
+def check_k(k: int) -> int:
+    """Number of labels to return."""
+    return _whole(k, "k")
+
+
+def check_n_jobs(n_jobs: int) -> int:
+    """Number of threads: callers resolve "all cores" themselves."""
+    return _whole(n_jobs, "n_jobs")
+
+
+def check_budget(budget: int | None) -> int:
+    """Budget as kernels take it: -1 for none."""
+    return -1 if budget is None else _whole(budget, "budget")
+
+
+def check_removed(removed: np.ndarray | None, n_rows: int) -> np.ndarray:
+    """Flags of removed rows as bytes, without a copy if possible; empty if no row is removed."""
+    if removed is None or not np.any(removed):
+        return _NONE_REMOVED
+    removed = np.ascontiguousarray(removed, dtype=np.bool_)
+    if removed.shape != (n_rows,):
+        raise ValueError(f"removed must hold one flag for each of the {n_rows} rows")
+    return frozen(removed.view(np.uint8))
+
+
+def check_feature_weights(weights: np.ndarray | None, n_features: int) -> np.ndarray:
+    """Weights of the features, or an empty array if there are none."""
+    if weights is None:
+        return _NO_WEIGHTS
+    weights = np.ascontiguousarray(weights, dtype=np.float64)
+    if weights.shape != (n_features,):
+        raise ValueError(f"feature_weights must hold one weight for each of {n_features} features")
+    return frozen(weights)

@@ -9,10 +9,8 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from swnn_xp.backends._device_placement import DevicePlacement
-from swnn_xp.backends._index import Index
-from swnn_xp.backends._placement import Placement
-from swnn_xp.backends.settings import DEFAULT_OPTIONS, Options, Settings
+from swnn_xp.backends.index import DEFAULT_OPTIONS, Index, Options, Settings
+from swnn_xp.backends.placement import DevicePlacement, Placement
 from swnn_xp.rows.input_kind import input_kind
 
 __all__ = [

@@ -12,8 +12,7 @@ from swnn_kernels.background import SEARCHES
 from swnn_kernels.index import decode_rows
 from swnn_xp.backends.numpy_ import NumpyIndex
 from swnn_xp.results import Neighbours, Ranking
-from swnn_xp.rows.records import QuantisedRows
-from swnn_xp.rows.slicing import slice_rows
+from swnn_xp.rows.records import QuantisedRows, slice_rows
 
 Answers = TypeVar("Answers", Neighbours, Ranking)
 

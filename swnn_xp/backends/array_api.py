@@ -23,15 +23,13 @@ from array_api_compat import array_namespace
 from array_api_compat import device as array_device
 from numpy.typing import NDArray
 
-from swnn_xp.backends._device_index import DeviceIndex, Search
-from swnn_xp.backends._device_placement import DevicePlacement
-from swnn_xp.backends._memory import RowRunCache, queries_that_fit, runs_that_fit
-from swnn_xp.backends._placement import is_cpu
+from swnn_xp.backends.device import DeviceIndex, Search
+from swnn_xp.backends.index import RowRunCache, queries_that_fit, runs_that_fit
+from swnn_xp.backends.placement import DevicePlacement, is_cpu
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.input_kind import is_host
 from swnn_xp.rows.on_device import Entries, dense_entries
-from swnn_xp.rows.records import Array, QuantisedRows
-from swnn_xp.rows.slicing import row_sizes, slice_rows
+from swnn_xp.rows.records import Array, QuantisedRows, row_sizes, slice_rows
 
 _ENTRY_BYTES = 40  # temporaries of one (query, stored entry): taken, multiplied, running sum
 _FEATURE_BYTES = 48  # temporaries of one (query, feature) of the dense block

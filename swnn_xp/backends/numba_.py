@@ -19,14 +19,13 @@ from swnn_kernels import (
 )
 from swnn_kernels import Settings as KernelSettings
 from swnn_kernels.index import V1_ARRAY_NAMES
-from swnn_xp.backends._index import Index, LearnedRanker
-from swnn_xp.backends._placement import Placement
 from swnn_xp.backends._stand_in import StandIn
+from swnn_xp.backends.index import DEFAULT_OPTIONS, Index, LearnedRanker, Options, Settings
 from swnn_xp.backends.numpy_ import NumpyIndex
-from swnn_xp.backends.settings import DEFAULT_OPTIONS, Options, Settings
+from swnn_xp.backends.placement import Placement
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import LabelRows, QuantisedRows
-from swnn_xp.vote.votes import Votes
+from swnn_xp.vote import Votes
 
 
 class KernelLabels(NamedTuple):

@@ -15,16 +15,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from swnn_xp.backends._index import Index
-from swnn_xp.backends._memory import RowRunCache, queries_that_fit, runs_that_fit
-from swnn_xp.backends._placement import Placement
-from swnn_xp.backends.settings import DEFAULT_OPTIONS, Options
+from swnn_xp.backends.index import (
+    DEFAULT_OPTIONS,
+    Index,
+    Options,
+    RowRunCache,
+    queries_that_fit,
+    runs_that_fit,
+)
+from swnn_xp.backends.placement import Placement
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import to_csr
-from swnn_xp.rows.records import QuantisedRows
-from swnn_xp.rows.slicing import row_sizes, slice_rows
-from swnn_xp.search.similarity import similarity
-from swnn_xp.search.top_rows import merge, shifted, top_rows
+from swnn_xp.rows.records import QuantisedRows, row_sizes, slice_rows
+from swnn_xp.search import merge, shifted, similarity, top_rows
 
 _ENTRY_BYTES = 32  # the lists that a query picks, copied and added up
 _CACHED_PAIRS = 1 << 18  # (query, row) pairs handled at a time, so that temporaries stay in cache

@@ -8,13 +8,11 @@ from typing import Any
 
 import torch
 
-from swnn_xp.backends._device_index import Search
-from swnn_xp.backends._device_placement import DevicePlacement
-from swnn_xp.backends._products import ProductIndex
-from swnn_xp.rows.checks import require_matrix
+from swnn_xp.backends.device import ProductIndex, Search
+from swnn_xp.backends.placement import DevicePlacement
+from swnn_xp.rows.canonical import require_matrix
 from swnn_xp.rows.on_device import Entries, compressed_entries, dense_entries, require_real
-from swnn_xp.rows.records import Array, QuantisedRows
-from swnn_xp.rows.slicing import row_sizes
+from swnn_xp.rows.records import Array, QuantisedRows, row_sizes
 
 _BLOCK = 64  # wider blocks gain nothing: the dense factor falls out of the caches
 

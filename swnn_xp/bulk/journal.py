@@ -1,4 +1,6 @@
-"""An output file that an interrupted run leaves in a state to resume from.
+"""What identifies a saved model.
+
+An output file that an interrupted run leaves in a state to resume from.
 
 The output grows in ``OUT.partial``. Beside it, ``OUT.journal`` has one line that identifies the job
 and one for each block that was written completely: where it ends in the input and in the output. A
@@ -10,14 +12,22 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
 
-from swnn_xp.io.atomic import final_target, naming, sync
-from swnn_xp.io.position import Position
+from swnn_xp.io.errors import Position
+from swnn_xp.io.files import final_target, naming, sync
 from swnn_xp.store.files import sync_folder
+from swnn_xp.store.manifest import FILE
+
+
+def model_digest(path: str | os.PathLike[str]) -> str:
+    """Digest of a model's manifest, which holds the checksums of all its other files."""
+    return hashlib.sha256((Path(path) / FILE).read_bytes()).hexdigest()
 
 
 class Mark(NamedTuple):

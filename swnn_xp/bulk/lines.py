@@ -1,17 +1,92 @@
-"""Predictions as text: the one writer of TSV, CSV and JSON lines."""
+"""Predictions of consecutive rows, one by one: what is left of them after thresholds.
+
+Predictions as text: the one writer of TSV, CSV and JSON lines.
+
+The format of an output file, by its name or as asked for.
+"""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
+import lzma
+import math
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from swnn_xp.bulk.answers import RowAnswer, Threshold, row_answers
 from swnn_xp.bulk.sources import RowId
+from swnn_xp.io.errors import PathLike
 from swnn_xp.results import RankedProbabilities, Ranking
+
+
+class RowAnswer(NamedTuple):
+    """The labels of one row, best first."""
+
+    row: int
+    id: RowId
+    labels: list[int]
+    scores: list[float]
+    probabilities: list[float] | None
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Which of the ranked labels are given.
+
+    Examples
+    --------
+    >>> Threshold(min_probability=0.5, at_least=1).count([0.4, 0.3])
+    1
+    """
+
+    min_probability: float = 0.0
+    """Labels below it are left out,"""
+    at_least: int = 0
+    """but never so many that a row has fewer than this."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.min_probability <= 1 or math.isnan(self.min_probability):
+            raise ValueError(f"min_probability must be from 0 to 1, got {self.min_probability!r}")
+        if self.at_least < 0:
+            raise ValueError(f"at_least must be at least 0, got {self.at_least!r}")
+
+    def count(self, probabilities: list[float]) -> int:
+        """How many labels to give, of those with these falling probabilities."""
+        likely = sum(value >= self.min_probability for value in probabilities)
+        return max(likely, min(self.at_least, len(probabilities)))
+
+
+def row_answers(
+    first_row: int,
+    best: Ranking | RankedProbabilities,
+    ids: Sequence[RowId] | None = None,
+    threshold: Threshold = Threshold(),
+) -> Iterator[RowAnswer]:
+    """Take rankings apart; missing labels (-1) and those below the threshold are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> best = Ranking(np.asarray([[1, -1]]), np.asarray([[0.5, 0.0]]))
+    >>> next(row_answers(7, best, ["a"]))
+    RowAnswer(row=7, id='a', labels=[1], scores=[0.5], probabilities=None)
+    """
+    likely = best.probabilities.tolist() if isinstance(best, RankedProbabilities) else None
+    for i, (labels, scores) in enumerate(
+        zip(best.labels.tolist(), best.scores.tolist(), strict=True)
+    ):
+        count = sum(label >= 0 for label in labels)  # missing ones come last
+        row_likely = None if likely is None else likely[i][:count]
+        if row_likely is not None:
+            count = threshold.count(row_likely)
+            row_likely = row_likely[:count]
+        row_id = None if ids is None else ids[i]
+        yield RowAnswer(first_row + i, row_id, labels[:count], scores[:count], row_likely)
+
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 _TO_QUOTE = re.compile('[",\r\n]')
@@ -138,7 +213,7 @@ class LineWriter:
     format: LineFormat
     label_names: Names = None
     columns: Columns = Columns()  # noqa: RUF009 - frozen
-    threshold: Threshold = Threshold()  # noqa: RUF009 - frozen
+    threshold: Threshold = Threshold()
 
     @property
     def header(self) -> str:
@@ -167,3 +242,60 @@ class LineWriter:
             self.format.lines(answer, self.label_names, self.columns)
             for answer in row_answers(first_row, best, ids, self.threshold)
         )
+
+
+PARQUET = "parquet"
+FORMAT_NAMES = (*FORMATS, PARQUET)
+_PLAIN = {"": "tsv", "txt": "tsv", "ndjson": "jsonl", **{name: name for name in FORMAT_NAMES}}
+_COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
+    # No time in the header: the same data gives the same file.
+    "gz": lambda text: gzip.compress(text, mtime=0),
+    "xz": lzma.compress,
+}
+
+
+class OutputFormat(NamedTuple):
+    """How predictions are written."""
+
+    name: str
+    """One of `FORMAT_NAMES`."""
+    compression: str = ""
+    """``gz``, ``xz`` or nothing."""
+
+    def encode(self, text: str) -> bytes:
+        """Bytes of some lines. Compressed, they stand alone: such files may be joined or cut."""
+        plain = text.encode()
+        return _COMPRESSED[self.compression](plain) if self.compression else plain
+
+
+def choose_format(output: PathLike | None, wanted: str | None = None) -> OutputFormat:
+    """The format that is asked for, else the one of the output's suffix, else TSV.
+
+    Examples
+    --------
+    >>> choose_format("labels.jsonl").name, choose_format("labels.csv.gz", "tsv")
+    ('jsonl', OutputFormat(name='tsv', compression='gz'))
+    >>> choose_format("labels.xls")
+    Traceback (most recent call last):
+    ValueError: labels.xls: .xls is not a known format; name it .tsv, .csv, .jsonl or ...
+    """
+    stem, suffix = _split("" if output is None else os.path.basename(output))
+    compression = ""
+    if suffix in _COMPRESSED:
+        compression, (_, suffix) = suffix, _split(stem)
+    if wanted is None and suffix not in _PLAIN:
+        known = ", ".join(f".{name}" for name in FORMATS)
+        raise ValueError(
+            f"{output}: .{suffix} is not a known format; name it {known} or .{PARQUET}, "
+            f"or give --format; .gz and .xz may follow"
+        )
+    name = wanted or _PLAIN[suffix]
+    if name == PARQUET and (compression or output is None):
+        why = "is compressed already" if compression else "needs a file: name it with -o"
+        raise ValueError(f"Parquet {why}")
+    return OutputFormat(name, compression)
+
+
+def _split(name: str) -> tuple[str, str]:
+    stem, suffix = os.path.splitext(name)
+    return stem, suffix.removeprefix(".").lower()

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from swnn_xp._checks import check_count
-from swnn_xp.bulk.answers import RowAnswer, row_answers
 from swnn_xp.bulk.journal import Mark
-from swnn_xp.bulk.lines import LineWriter
+from swnn_xp.bulk.lines import LineWriter, RowAnswer, row_answers
 from swnn_xp.bulk.predict_file import PredictJob, Progress, predicted
-from swnn_xp.io.atomic import open_atomic
+from swnn_xp.checks import check_count
+from swnn_xp.io.files import open_atomic
 from swnn_xp.loading import AnyModel
 
 

@@ -1,23 +1,67 @@
-"""Predict rows of any number: reading, predicting and writing overlap, in bounded memory."""
+"""Let another thread produce items while the caller works on earlier ones.
+
+Predict rows of any number: reading, predicting and writing overlap, in bounded memory.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import queue
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from swnn_xp._checks import check_count
-from swnn_xp.bulk.inputs import file_identity
 from swnn_xp.bulk.journal import Mark, ResumableOutput
-from swnn_xp.bulk.lines import LineWriter
-from swnn_xp.bulk.output_format import OutputFormat
-from swnn_xp.bulk.prefetch import prefetched
-from swnn_xp.bulk.row_map import RowMap
-from swnn_xp.bulk.sources import RowId, RowSource, is_resumable
-from swnn_xp.io.direct import DirectOutput, Writable
+from swnn_xp.bulk.lines import LineWriter, OutputFormat
+from swnn_xp.bulk.sources import RowId, RowMap, RowSource, file_identity, is_resumable
+from swnn_xp.checks import check_count
+from swnn_xp.io.files import DirectOutput, Writable
 from swnn_xp.loading import AnyModel
 from swnn_xp.results import RankedProbabilities
+
+_WAITING = 2  # items that may wait between two threads
+Item = TypeVar("Item")
+
+
+def prefetched(items: Iterator[Item]) -> Iterator[Item]:
+    """Yield the items, which another thread produces ahead of time; its errors are raised here.
+
+    Examples
+    --------
+    >>> list(prefetched(iter("abc")))
+    ['a', 'b', 'c']
+    """
+    waiting: queue.Queue[tuple[bool, Any]] = queue.Queue(_WAITING)
+    stopped = threading.Event()
+
+    def put(entry: tuple[bool, Any]) -> None:
+        while not stopped.is_set():
+            with contextlib.suppress(queue.Full):
+                waiting.put(entry, timeout=0.1)
+                return
+
+    def produce() -> None:
+        try:
+            for item in items:
+                put((True, item))
+                if stopped.is_set():
+                    return
+            put((False, None))
+        except BaseException as error:
+            put((False, error))
+
+    producer = threading.Thread(target=produce, daemon=True)
+    producer.start()
+    try:
+        while (entry := waiting.get())[0]:
+            yield entry[1]
+        if entry[1] is not None:
+            raise entry[1]
+    finally:
+        stopped.set()
+        producer.join()
 
 
 @dataclass(frozen=True)

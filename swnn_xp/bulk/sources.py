@@ -1,20 +1,109 @@
-"""Where rows come from: files and pipes, in blocks."""
+"""Rows of a block of JSON records.
+
+The input files of a job: what identifies one, and whether it fits the model.
+
+Where rows come from: files and pipes, in blocks.
+
+Ids of rows from a file with one name per line, read along with the rows.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from swnn_xp.bulk.features import RecordRows
-from swnn_xp.bulk.inputs import check_file_width, file_identity, widened
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse import csr_array
+
 from swnn_xp.bulk.records import InputFeatures, KnownFeatures
-from swnn_xp.io.blocks import iter_xmc
-from swnn_xp.io.errors import FormatError, PathLike
+from swnn_xp.checks import check_width
+from swnn_xp.io.errors import FormatError, PathLike, Position
+from swnn_xp.io.files import LiveInput, can_rewind, first_byte
 from swnn_xp.io.json_lines import JsonRecord, iter_json_lines
-from swnn_xp.io.position import Position
-from swnn_xp.io.streams import LiveInput, can_rewind, first_byte
+from swnn_xp.io.reading import iter_names, iter_xmc
 from swnn_xp.text import TextVectorizer
+
+
+class RecordRows:
+    """Turns records into rows, as the service does, and counts names that are left out.
+
+    Parameters
+    ----------
+    known : KnownFeatures
+
+    Examples
+    --------
+    >>> rows = RecordRows(KnownFeatures(2, {"dog": 0, "cat": 1}))
+    >>> record = JsonRecord(1, {"features": {"cat": 2, "cow": 1}})
+    >>> rows("new.jsonl", [record]).toarray().tolist(), rows.unknown
+    ([[0.0, 2.0]], 1)
+    """
+
+    def __init__(self, known: KnownFeatures) -> None:
+        self._known = known
+        self.seen = self.unknown = 0
+
+    def __call__(self, path: PathLike, records: Sequence[JsonRecord]) -> csr_array:
+        """Rows of some records; errors name the path and the line."""
+        rows = []
+        for record in records:
+            given = record.fields
+            try:
+                row = self._known.row(
+                    given.get("features"), given.get("indices"), given.get("values"), _text(given)
+                )
+            except ValueError as error:
+                raise FormatError(path, record.line, str(error)) from None
+            if row.unknown is not None:
+                self.seen += len(given["features"])
+                self.unknown += len(row.unknown)
+            rows.append(row)
+        ends = np.cumsum([0, *(row.indices.size for row in rows)], dtype=np.int64)
+        indices = np.concatenate([np.empty(0, np.int64), *(row.indices for row in rows)])
+        values = np.concatenate([np.empty(0), *(row.values for row in rows)])
+        return csr_array((values, indices, ends), (len(rows), self._known.n_features))
+
+
+def _text(fields: dict[str, Any]) -> Any:
+    """A text without anything is an empty one, as in training."""
+    return "" if fields.get("text", "") is None else fields.get("text")
+
+
+def file_identity(file: str | os.PathLike[str]) -> list[Any]:
+    """Name, size and time of a file, in JSON's types; its folder may be mounted elsewhere."""
+    status = os.stat(file)
+    return [os.path.basename(file), status.st_size, status.st_mtime_ns]
+
+
+def check_file_width(file: str | os.PathLike[str], found: int, expected: int) -> None:
+    """Require no more features than the training rows had; the error names the file.
+
+    Examples
+    --------
+    >>> check_file_width("new.txt", 7, 5)
+    Traceback (most recent call last):
+    ValueError: new.txt: X has 7 features, but the model was fitted with 5
+    """
+    try:
+        check_width(found, expected)
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(file)}: {error}") from None
+
+
+def widened(X: sp.csr_array, n_features: int) -> sp.csr_array:
+    """Rows as wide as the model: blocks of a file without a header end with their last feature.
+
+    Examples
+    --------
+    >>> widened(sp.csr_array([[1]]), 3).shape
+    (1, 3)
+    """
+    return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
+
 
 RowId: TypeAlias = str | int | None
 """What a row is called in its input; None where it has no name."""
@@ -123,3 +212,31 @@ def _id(path: PathLike, record: JsonRecord) -> RowId:
     if found is None or (isinstance(found, str | int) and not isinstance(found, bool)):
         return found
     raise FormatError(path, record.line, f"id must be a text or a whole number, not {found!r}")
+
+
+class RowMap:
+    """Names of consecutive rows; only those of the present rows are in memory.
+
+    Parameters
+    ----------
+    path : path
+        One name per line.
+    start : int
+        Rows whose names are skipped.
+    """
+
+    def __init__(self, path: PathLike, start: int = 0) -> None:
+        self._path = path
+        self._names: Iterator[str] = islice(iter_names(path), start, None)
+
+    def take(self, count: int) -> list[str]:
+        """Names of the next rows."""
+        names = list(islice(self._names, count))
+        if len(names) < count:
+            raise ValueError(f"{self._path}: has fewer names than there are rows")
+        return names
+
+    def check_end(self) -> None:
+        """After the last row: no name is left."""
+        if next(self._names, None) is not None:
+            raise ValueError(f"{self._path}: has more names than there are rows")

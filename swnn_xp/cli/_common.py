@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from swnn_xp import load
-from swnn_xp._progress import note
 from swnn_xp.backends import BACKENDS
 from swnn_xp.io import read_names, read_xmc
-from swnn_xp.io.atomic import is_special, open_atomic
-from swnn_xp.io.streams import STDIN
+from swnn_xp.io.files import STDIN, is_special, open_atomic
 from swnn_xp.loading import AnyModel
+from swnn_xp.progress import note
 
 DATA_HELP = (
     "data file in the Extreme Classification Repository's text format (plain, .gz or .xz), "

@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from swnn_xp._feature_space import check_same_names, fingerprint
 from swnn_xp.bulk.sources import JsonRows, RowSource, open_source
+from swnn_xp.checks import check_same_names, fingerprint
 from swnn_xp.cli._common import find_names
+from swnn_xp.io.files import BOM, can_rewind, open_input
 from swnn_xp.io.grammar import LineError, parse_header
-from swnn_xp.io.streams import BOM, can_rewind, open_input
 from swnn_xp.loading import AnyModel
 
 

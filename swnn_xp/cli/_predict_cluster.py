@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from swnn_xp._progress import progress_bar
-from swnn_xp.bulk.answers import Threshold
-from swnn_xp.bulk.lines import FORMATS
-from swnn_xp.bulk.output_format import choose_format
+from swnn_xp.bulk.lines import FORMATS, Threshold, choose_format
 from swnn_xp.cli._common import counted, given_params, is_stdout
 from swnn_xp.cli._features import FeatureSpace, NamelessFeatures, check_features
-from swnn_xp.io.streams import can_rewind, first_byte
+from swnn_xp.io.files import can_rewind, first_byte
 from swnn_xp.loading import load
+from swnn_xp.progress import progress_bar
 
 
 def predict_on_workers(args: argparse.Namespace) -> None:

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from swnn_xp._progress import note
 from swnn_xp.cli._common import given
 from swnn_xp.io import read_names
 from swnn_xp.loading import AnyModel
+from swnn_xp.progress import note
 from swnn_xp.text import Fields, read_corpus, read_vocabulary
 
 

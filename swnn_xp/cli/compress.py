@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from swnn_xp._progress import note
 from swnn_xp.cli._common import add_jobs, new_parser
+from swnn_xp.progress import note
 
 if TYPE_CHECKING:
     from swnn_xp.tuning.keeping import PartTrial

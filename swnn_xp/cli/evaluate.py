@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swnn_xp import metrics
-from swnn_xp._progress import in_blocks
 from swnn_xp.cli._common import (
     DATA_HELP,
     add_model,
@@ -28,6 +27,7 @@ from swnn_xp.cli._features import add_feature_checks, check_features
 from swnn_xp.cli._text import add_evaluated_text, check_text_options, read_known
 from swnn_xp.diagnostics.latency import is_at_full_speed, latencies
 from swnn_xp.loading import AnyModel, is_ranked, kind_of
+from swnn_xp.progress import in_blocks
 
 _BLOCK = 1024
 _NO_SPEED = "speed    not measured: the fast search is still being compiled; run the command again"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from swnn_xp._checks import check_count
+from swnn_xp.checks import check_count
 from swnn_xp.cli._common import (
     add_model,
     add_strict,

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from swnn_xp._progress import note
 from swnn_xp.cli._common import (
     DATA_HELP,
     add_machine,
@@ -25,6 +24,7 @@ from swnn_xp.cli._common import (
 from swnn_xp.cli._learning import add_learning, learning_of
 from swnn_xp.cli._text import add_text, check_text_options, read_tagged
 from swnn_xp.loading import AnyModel
+from swnn_xp.progress import note
 
 if TYPE_CHECKING:
     from swnn_xp import LearnedWeights

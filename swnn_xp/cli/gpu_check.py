@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from swnn_xp._progress import note
 from swnn_xp.backends import BACKENDS
 from swnn_xp.cli._common import new_parser
+from swnn_xp.progress import note
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:

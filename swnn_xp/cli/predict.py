@@ -8,10 +8,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from swnn_xp.bulk.answers import Threshold
-from swnn_xp.bulk.lines import ESCAPES_HELP, FORMATS, Columns, LineWriter
-from swnn_xp.bulk.model_digest import model_digest
-from swnn_xp.bulk.output_format import FORMAT_NAMES, PARQUET, OutputFormat, choose_format
+from swnn_xp.bulk.journal import model_digest
+from swnn_xp.bulk.lines import (
+    ESCAPES_HELP,
+    FORMAT_NAMES,
+    FORMATS,
+    PARQUET,
+    Columns,
+    LineWriter,
+    OutputFormat,
+    Threshold,
+    choose_format,
+)
 from swnn_xp.bulk.predict_file import (
     PredictJob,
     Progress,
@@ -32,7 +40,7 @@ from swnn_xp.cli._common import (
 )
 from swnn_xp.cli._features import add_feature_checks, open_checked
 from swnn_xp.cli._predict_cluster import predict_on_workers
-from swnn_xp.io.atomic import is_special
+from swnn_xp.io.files import is_special
 from swnn_xp.loading import AnyModel
 
 _BLOCK = 4096

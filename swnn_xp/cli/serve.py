@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from swnn_xp._checks import check_threads
+from swnn_xp.checks import check_threads
 from swnn_xp.cli._common import add_jobs, add_params, given, given_params, new_parser
 
 _TOKEN, _RELOAD_TOKEN = "SWNN_TOKEN", "SWNN_RELOAD_TOKEN"

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from swnn_xp._progress import StageProgress, progress_bar
 from swnn_xp.cli._common import (
     DATA_HELP,
     add_machine,
@@ -20,6 +19,7 @@ from swnn_xp.cli._common import (
 )
 from swnn_xp.cli._text import add_text, check_text_options, read_tagged
 from swnn_xp.io import read_names
+from swnn_xp.progress import StageProgress, progress_bar
 from swnn_xp.tuning.records import RULES, RankingResult, TuningResult
 
 _SHOWN = 30

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from swnn_xp._progress import note
 from swnn_xp.cli._common import new_parser, output
 from swnn_xp.datasets import PAPER_SUMMARIES, SHAPES, make_twin
 from swnn_xp.io import write_xmc
+from swnn_xp.progress import note
 
 _NOTICE = """\
 Synthetic: made by `swnn twin {name} --scale {scale:g} --seed {seed}`. Sizes and distributions are

@@ -1,12 +1,8 @@
 """Data sets: one in the package, others on disk by name, and synthetic twins of the paper's."""
 
-from ._dataset import Dataset
-from ._describe import Description, available, describe
-from ._load import load
-from ._paper import PAPER_SUMMARIES
-from ._registry import Published, find_published
-from ._shapes import SHAPES
-from ._twins import make_twin
+from swnn_xp.datasets.describe import PAPER_SUMMARIES, Description, available, describe
+from swnn_xp.datasets.reading import Dataset, Published, find_published, load
+from swnn_xp.datasets.twins import SHAPES, make_twin
 
 __all__ = [
     "PAPER_SUMMARIES",

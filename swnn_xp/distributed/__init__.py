@@ -2,7 +2,7 @@
 
 A shard is a run of training rows with its own index, held by a worker as an ordinary Dask result.
 The scheduler knows how to make it again (its recipe), so a worker that dies costs only time. Every
-shard returns its nearest rows, `swnn_xp.search.top_rows.merge` merges the lists in a tree, the
+shard returns its nearest rows, `swnn_xp.search.merge` merges the lists in a tree, the
 shards look up the labels of the winners, and the votes are counted.
 """
 

@@ -10,7 +10,7 @@ from typing import Any
 import dask
 from distributed import Client, Future, LocalCluster
 
-from swnn_xp._checks import check_threads
+from swnn_xp.checks import check_threads
 
 # A busy machine can take longer than Dask's 15 seconds to restart a worker, and than its 30 to
 # answer; without this, Dask gives up the worker for good. When no worker is left, an error is

@@ -12,14 +12,22 @@ import scipy.sparse as sp
 from dask import delayed
 from distributed import Client, Future, wait
 
-from swnn_xp._checks import check_count, check_names, check_width
-from swnn_xp.bulk.inputs import widened
+from swnn_xp.bulk.sources import widened
+from swnn_xp.checks import check_count, check_names, check_width
 from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.distributed import shard_folder
 from swnn_xp.distributed.cluster import submit
-from swnn_xp.distributed.file_slices import as_paths, even_bounds, read_shape, slice_file
-from swnn_xp.distributed.fitted import fitted_parts
-from swnn_xp.distributed.shards import FileRecipe, MatrixRecipe, Recipe, make_shard
+from swnn_xp.distributed.shards import (
+    FileRecipe,
+    MatrixRecipe,
+    Recipe,
+    as_paths,
+    even_bounds,
+    fitted_parts,
+    make_shard,
+    read_shape,
+    slice_file,
+)
 from swnn_xp.distributed.tasks import (
     labels_of_winners,
     rank_by_shard,
@@ -32,7 +40,7 @@ from swnn_xp.loading import AnyModel
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.canonical import canonical_rows, label_rows, to_csr
 from swnn_xp.rows.records import QuantisedRows
-from swnn_xp.search.top_rows import merge, padded
+from swnn_xp.search import merge, padded
 
 BLOCK = 1024
 """Queries that are sent together."""

@@ -1,25 +1,150 @@
-"""A shard: some of the training rows, indexed, on one worker; and the recipes that make one.
+"""Slices of text files: where each begins, and how to read one without the rest.
+
+A shard: some of the training rows, indexed, on one worker; and the recipes that make one.
 
 A recipe is small (or holds the rows themselves), never changes, and makes the same shard wherever
 and whenever it runs. Recipes record what their files looked like, so that a file that is missing or
 has changed is an error and not a different answer.
+
+A fitted model cut into shards, and its ranker without rows, if it has one.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from swnn_xp.bulk.model_digest import model_digest
+import numpy as np
+import scipy.sparse as sp
+
+from swnn_xp.bulk.journal import model_digest
 from swnn_xp.classifier import SWNNClassifier
-from swnn_xp.distributed.file_slices import FileSlice, read_slices
-from swnn_xp.loading import AnyModel, holds_ranker, load
-from swnn_xp.rows.records import LabelRows, QuantisedRows
+from swnn_xp.io import FormatError, Position, iter_xmc
+from swnn_xp.io.errors import PathLike
+from swnn_xp.io.files import open_input
+from swnn_xp.io.grammar import Rules
+from swnn_xp.io.reading import limit_of, open_table
+from swnn_xp.loading import AnyModel, holds_ranker, is_ranked, load
+from swnn_xp.model.changes import new_model
+from swnn_xp.model.model import Model
+from swnn_xp.rows.records import LabelRows, QuantisedRows, keep_rows, slice_rows
 
 if TYPE_CHECKING:
     from swnn_xp.ranker import SWNNRanker
+
+
+@dataclass(frozen=True)
+class FileSlice:
+    """Consecutive rows of a file, and the file's size and time when it was sliced."""
+
+    path: str
+    position: Position
+    """Before the first row."""
+    n_rows: int
+    is_last: bool
+    """Whether the file ends here."""
+    file_bytes: int
+    file_time: int
+    """Nanoseconds."""
+
+    def __str__(self) -> str:
+        first = self.position.row
+        return f"{self.path} (rows {first} to {first + self.n_rows - 1})"
+
+
+class FileShape(NamedTuple):
+    """The header of a file."""
+
+    n_rows: int
+    n_features: int
+    n_labels: int
+    position: Position
+    """Before the first row."""
+
+
+def as_paths(files: PathLike | Sequence[PathLike]) -> list[PathLike]:
+    """Accept one path as a list of one."""
+    return [files] if isinstance(files, str | os.PathLike) else list(files)
+
+
+def read_shape(path: PathLike) -> FileShape:
+    """Read the header of a file."""
+    rules = Rules(strict=False, limit=limit_of(np.float32))
+    with open_table(path, rules, header=True, engine="python") as table:
+        widths = table.rules.n_features or 0, table.rules.n_labels or 0
+        return FileShape(table.n_rows or 0, *widths, table.reader.position)
+
+
+def slice_file(path: PathLike, n_slices: int) -> list[FileSlice]:
+    """Cut a file into at most ``n_slices`` slices of nearly equal numbers of rows.
+
+    A row is a line, so lines are counted and not parsed.
+    """
+    shape, status = read_shape(path), os.stat(path)
+    slices, position = [], shape.position
+    with open_input(path) as stream:
+        stream.seek(position.offset)
+        for start, stop in pairwise(even_bounds(shape.n_rows, n_slices)):
+            slices.append(
+                FileSlice(
+                    os.fspath(Path(path).absolute()),
+                    position,
+                    stop - start,
+                    stop == shape.n_rows,
+                    status.st_size,
+                    status.st_mtime_ns,
+                )
+            )
+            lengths = [len(line) for line in islice(stream, stop - start)]
+            if len(lengths) < stop - start:
+                found = start + len(lengths)
+                what = f"the header says {shape.n_rows} rows, the file ends after {found}"
+                raise FormatError(path, position.line + len(lengths) + 1, what)
+            position = Position(stop, position.line + len(lengths), position.offset + sum(lengths))
+    return slices
+
+
+def even_bounds(total: int, n_runs: int) -> list[int]:
+    """Bounds of ``n_runs`` runs of nearly equal size, none of them empty.
+
+    Examples
+    --------
+    >>> even_bounds(10, 3)
+    [0, 3, 6, 10]
+    """
+    n_runs = max(1, min(n_runs, total))
+    return [total * i // n_runs for i in range(n_runs + 1)]
+
+
+def read_slices(slices: Sequence[FileSlice], n_features: int, n_labels: int) -> tuple[Any, Any]:
+    """Read slices, stacked, as matrices of the given widths."""
+    matrices = [_read_slice(file_slice) for file_slice in slices]
+    return (
+        sp.vstack([_widened(X, n_features) for X, _ in matrices], format="csr"),
+        sp.vstack([_widened(y, n_labels) for _, y in matrices], format="csr"),
+    )
+
+
+def _read_slice(file_slice: FileSlice) -> tuple[Any, Any]:
+    status = os.stat(file_slice.path)
+    if (status.st_size, status.st_mtime_ns) != (file_slice.file_bytes, file_slice.file_time):
+        raise ValueError("the file has changed since")
+    blocks = iter_xmc(file_slice.path, rows=file_slice.n_rows, resume=file_slice.position)
+    block = next(blocks)
+    if file_slice.is_last:
+        for _ in blocks:  # nothing follows, or the reader raises
+            pass
+    return block.X, block.y
+
+
+def _widened(matrix: Any, width: int) -> Any:
+    return sp.csr_array((matrix.data, matrix.indices, matrix.indptr), (matrix.shape[0], width))
+
 
 Params = Mapping[str, Any]
 
@@ -199,3 +324,50 @@ def _fitted(X: Any, y: Any, first: int, params: Params) -> Shard:
 
 def _size(n_entries: int, n_labels: int) -> int:
     return _ENTRY_BYTES * n_entries + _LABEL_BYTES * n_labels
+
+
+class FittedParts(NamedTuple):
+    """How to make the parts of a fitted model again."""
+
+    recipes: list[Recipe]
+    ranker: RankerRecipe | None
+    params: dict[str, Any]
+    """Those that determine the neighbours."""
+
+
+def fitted_parts(clf: AnyModel, n_shards: int) -> FittedParts:
+    """Cut the rows of a fitted model into shards."""
+    model = clf._fitted_model()
+    rows, labels = _remaining(model)
+    recipes: list[Recipe] = [
+        RowsRecipe(
+            slice_rows(rows, start, stop),
+            slice_rows(labels, start, stop),
+            model.feature_weights,
+            start,
+        )
+        for start, stop in pairwise(even_bounds(rows.n_rows, n_shards))
+    ]
+    ranker = RankerRecipe(without_rows(clf)) if is_ranked(clf) else None
+    return FittedParts(recipes, ranker, clf._settings()._asdict())
+
+
+def without_rows(clf: SWNNRanker) -> SWNNRanker:
+    """Copy a ranker, without the training rows."""
+    model = clf._fitted_model()
+    empty = QuantisedRows(
+        np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), model.n_features
+    )
+    labels = LabelRows(np.zeros(1, np.int64), np.zeros(0, np.int32), model.labels.n_labels)
+    bare = new_model(type(model.segments[0]), model.placement, empty, labels)
+    copied = copy.copy(clf)
+    learned = replace(model.learned, known=None)  # neighbours of the rows that it lacks
+    copied._model = replace(bare, feature_weights=model.feature_weights, learned=learned)
+    return copied
+
+
+def _remaining(model: Model) -> tuple[QuantisedRows, LabelRows]:
+    rows, labels = model.rows(), model.checked_labels
+    if model.removed is None:
+        return rows, labels
+    return keep_rows(rows, ~model.removed), keep_rows(labels, ~model.removed)

@@ -12,11 +12,9 @@ from swnn_xp.backends import Settings
 from swnn_xp.distributed.shards import Shard
 from swnn_xp.loading import is_ranked
 from swnn_xp.results import Neighbours, RankedProbabilities
-from swnn_xp.rows.records import LabelRows, QuantisedRows
-from swnn_xp.rows.slicing import stack_rows, take_rows
-from swnn_xp.search.top_rows import shifted
-from swnn_xp.vote.blocks import rank_in_blocks
-from swnn_xp.vote.votes import ranked_shares
+from swnn_xp.rows.records import LabelRows, QuantisedRows, stack_rows, take_rows
+from swnn_xp.search import shifted
+from swnn_xp.vote import rank_in_blocks, ranked_shares
 
 
 class KnownLabels(NamedTuple):
@@ -57,7 +55,7 @@ def rank_of_winners(
 ) -> RankedProbabilities:
     """Rank the candidates of rows whose labels the shards have looked up."""
     # They need numba, which the vote does not.
-    from swnn_xp.learn.probability import with_probabilities
+    from swnn_xp.learn.calibration import with_probabilities
     from swnn_xp.learn.ranking import rank_found
 
     found, labels = _winners(found, known)

@@ -15,20 +15,17 @@ from typing import Any, TypeVar
 import numpy as np
 from distributed import Client, Future
 
-from swnn_kernels.learn.descent import Rows
+from swnn_kernels.learn.descent import DescentRows
 from swnn_xp.distributed.cluster import connect, submit
-from swnn_xp.distributed.file_slices import even_bounds
 from swnn_xp.distributed.sharded import BLOCK, ShardedClassifier
-from swnn_xp.distributed.shards import RowsRecipe
+from swnn_xp.distributed.shards import RowsRecipe, even_bounds
 from swnn_xp.distributed.tasks import same
-from swnn_xp.learn.descent import train_task
-from swnn_xp.learn.elsewhere import Helpers, LabelTask, TrainedTask, helped_by
-from swnn_xp.learn.host_search import Search
+from swnn_xp.learn.label_models import Helpers, LabelTask, TrainedTask, helped_by, train_task
+from swnn_xp.learn.neighbours import Search
 from swnn_xp.learned_weights import LearnedWeights
 from swnn_xp.ranker import SWNNRanker
 from swnn_xp.results import Neighbours
-from swnn_xp.rows.records import LabelRows, QuantisedRows
-from swnn_xp.rows.slicing import slice_rows
+from swnn_xp.rows.records import LabelRows, QuantisedRows, slice_rows
 
 Estimator = TypeVar("Estimator", SWNNRanker, LearnedWeights)
 _AHEAD = 2  # runs of labels in flight for each thread of the cluster
@@ -85,7 +82,7 @@ def train_on_cluster(cluster: str | Client = "local", **params: Any) -> Iterator
         def index(rows: QuantisedRows) -> Search:
             return _shard_search(client, rows, params)
 
-        def train(rows: Rows, tasks: Iterable[LabelTask]) -> Iterator[TrainedTask]:
+        def train(rows: DescentRows, tasks: Iterable[LabelTask]) -> Iterator[TrainedTask]:
             return _trained(client, rows, tasks)
 
         with helped_by(Helpers(index, train)):
@@ -118,7 +115,9 @@ def _shard_search(client: Client, rows: QuantisedRows, params: dict[str, Any]) -
     return search
 
 
-def _trained(client: Client, rows: Rows, tasks: Iterable[LabelTask]) -> Iterator[TrainedTask]:
+def _trained(
+    client: Client, rows: DescentRows, tasks: Iterable[LabelTask]
+) -> Iterator[TrainedTask]:
     """Train runs of labels on workers, a few ahead of the one that is due."""
     placed = submit(client, same, rows)  # once; workers pass it on to each other
     most = _AHEAD * max(1, sum(client.nthreads().values()))

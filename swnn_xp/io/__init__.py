@@ -1,10 +1,7 @@
 """Text files in and out: the repository's format, svmlight, and maps of names."""
 
-from swnn_xp.io.blocks import XMCBlock, iter_xmc
-from swnn_xp.io.errors import FormatError
-from swnn_xp.io.names import read_names, write_names
-from swnn_xp.io.position import Position
-from swnn_xp.io.reading import read_svmlight, read_xmc
+from swnn_xp.io.errors import FormatError, Position
+from swnn_xp.io.reading import XMCBlock, iter_xmc, read_names, read_svmlight, read_xmc, write_names
 from swnn_xp.io.writing import write_xmc
 
 __all__ = [

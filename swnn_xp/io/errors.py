@@ -1,9 +1,12 @@
-"""The error of malformed text files."""
+"""The error of malformed text files.
+
+How far a reader has come in a file.
+"""
 
 from __future__ import annotations
 
 import os
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -31,3 +34,20 @@ class FormatError(ValueError):
         self.line = line
         self.what = what
         super().__init__(f"{self.path}: {what}" if line is None else f"{self.path}:{line}: {what}")
+
+
+class Position(NamedTuple):
+    """How far a file has been read; enough to resume there (see ``iter_xmc``).
+
+    Examples
+    --------
+    >>> Position(row=2, line=3, offset=40)._replace(row=0)
+    Position(row=0, line=3, offset=40)
+    """
+
+    row: int
+    """Rows read."""
+    line: int
+    """Lines read, including the header."""
+    offset: int
+    """Bytes read, counted after decompression."""

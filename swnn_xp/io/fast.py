@@ -6,13 +6,10 @@ from io import BufferedIOBase, BufferedReader
 
 import numpy as np
 
-from swnn_kernels.text.decimal import powers_of_five
-from swnn_kernels.text.parse import ParseRules, parse_rows, room_for_rows
-from swnn_xp.io.errors import PathLike
-from swnn_xp.io.grammar import Rules
-from swnn_xp.io.position import Position
-from swnn_xp.io.rows import ParsedRows, row_at, rows_to_arrays
-from swnn_xp.io.streams import DAMAGE
+from swnn_kernels.parse import ParseRules, parse_rows, powers_of_five, room_for_rows
+from swnn_xp.io.errors import PathLike, Position
+from swnn_xp.io.files import DAMAGE
+from swnn_xp.io.grammar import ParsedRows, Rules, row_at, rows_to_arrays
 
 _CHUNK = 1 << 22
 _ROWS = 1 << 15

@@ -1,4 +1,4 @@
-r"""The rules of the format, and the plain parser that defines them.
+"""The rules of the format, and the plain parser that defines them.
 
 Every reader must agree with the functions here on every input: the same rows, or a refusal at the
 same line. The text is bytes; nothing depends on the locale or on Unicode.
@@ -48,13 +48,21 @@ anything else (``1_000``,     refused                           refused
 
 In svmlight files (always tolerant) ``#`` starts a comment that ends with the line; a line that
 holds nothing but blanks before its comment is not a row.
+
+Parsed rows as arrays, which both readers return, and the plain reader.
 """
 
 from __future__ import annotations
 
 import re
+from io import BufferedIOBase
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from swnn_xp.io.errors import FormatError, PathLike, Position
 
 MAX_ID = 2**31 - 2
 """Ids, and the counts above them, fit int32."""
@@ -209,3 +217,80 @@ def _whole(word: bytes, end: int, what: str) -> int:
 def _show(word: bytes, width: int = 40) -> str:
     shown = repr(word[:width])[1:]
     return shown if len(word) <= width else shown + "..."
+
+
+class ParsedRows(NamedTuple):
+    """Consecutive rows; the next ``take`` may overwrite the arrays."""
+
+    label_counts: npt.NDArray[np.int64]
+    labels: npt.NDArray[np.int32]
+    feature_counts: npt.NDArray[np.int64]
+    features: npt.NDArray[np.int32]
+    values: npt.NDArray[np.float64]
+
+
+class RowReader(Protocol):
+    """Reads rows, then whatever lines follow."""
+
+    position: Position
+
+    def take(self, max_rows: int) -> ParsedRows:
+        """Read at least one row and at most `max_rows`; none at the end of the file."""
+
+    def line(self) -> bytes:
+        """Read one raw line; empty at the end of the file."""
+
+
+def rows_to_arrays(rows: list[Row]) -> ParsedRows:
+    """Put parsed rows into arrays.
+
+    Examples
+    --------
+    >>> rows_to_arrays([Row([1], [2, 4], [0.5, 1.0])]).features
+    array([2, 4], dtype=int32)
+    """
+    return ParsedRows(
+        np.array([len(row.labels) for row in rows], dtype=np.int64),
+        np.array([label for row in rows for label in row.labels], dtype=np.int32),
+        np.array([len(row.features) for row in rows], dtype=np.int64),
+        np.array([feature for row in rows for feature in row.features], dtype=np.int32),
+        np.array([value for row in rows for value in row.values], dtype=np.float64),
+    )
+
+
+def row_at(path: PathLike, number: int, line: bytes, rules: Rules) -> Row | None:
+    """Parse line `number` of `path`; errors name both."""
+    try:
+        return parse_row(line, rules)
+    except LineError as error:
+        raise FormatError(path, number, str(error)) from None
+
+
+class PythonRows:
+    """The plain reader: a line at a time. Slow, and the oracle of the fast one."""
+
+    def __init__(
+        self, path: PathLike, stream: BufferedIOBase, rules: Rules, position: Position
+    ) -> None:
+        self.position = position
+        self._path = path
+        self._stream = stream
+        self._rules = rules
+
+    def line(self) -> bytes:
+        """Read one raw line; empty at the end of the file."""
+        line = self._stream.readline()
+        if line:
+            row, number, offset = self.position
+            self.position = Position(row, number + 1, offset + len(line))
+        return line
+
+    def take(self, max_rows: int) -> ParsedRows:
+        """Read up to `max_rows` rows; fewer only at the end of the file."""
+        rows: list[Row] = []
+        while len(rows) < max_rows and (line := self.line()):
+            row = row_at(self._path, self.position.line, line, self._rules)
+            if row is not None:
+                rows.append(row)
+        self.position = self.position._replace(row=self.position.row + len(rows))
+        return rows_to_arrays(rows)

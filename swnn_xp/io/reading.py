@@ -1,15 +1,228 @@
-"""Read whole files."""
+"""Arrays that grow at their end without a second copy of what they hold.
+
+From rows to sparse matrices.
+
+What comes before the first row (byte-order mark, header), and the choice of the reader.
+
+Read whole files.
+
+Read a file block by block.
+
+Maps of names: ``feature_map.txt``, ``label_map.txt``, one name per line.
+"""
 
 from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from io import BufferedIOBase
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from swnn_xp.io.assemble import Assembler
-from swnn_xp.io.errors import PathLike
-from swnn_xp.io.grammar import FLOAT32_LIMIT, MAX_ID, Rules
-from swnn_xp.io.opening import Engine, Header, Table, check_end, open_table
+from swnn_xp.io.errors import FormatError, PathLike, Position
+from swnn_xp.io.files import BOM, can_rewind, open_input, open_output, unread
+from swnn_xp.io.grammar import (
+    FLOAT32_LIMIT,
+    MAX_ID,
+    LineError,
+    ParsedRows,
+    PythonRows,
+    RowReader,
+    Rules,
+    is_blank,
+    parse_header,
+)
+
+_LEAST = 1 << 12
+_MOST = 1 << 22
+
+
+class Growing:
+    """A one-dimensional array to append to.
+
+    Chunks that are joined at the end need twice the memory, and so does growth by copying.
+    Resizing in place goes through ``realloc``, which moves large blocks by remapping their pages;
+    that is cheap enough to grow by a bounded step, so that little is held in reserve.
+
+    Examples
+    --------
+    >>> numbers = Growing(np.int32)
+    >>> numbers.extend(np.array([3, 1])); numbers.extend(np.array([4]))
+    >>> numbers.finish()
+    array([3, 1, 4], dtype=int32)
+    """
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self._array = np.empty(0, dtype)
+        self._size = 0
+
+    def extend(self, values: npt.NDArray[Any]) -> None:
+        """Append `values`, converted to the array's type."""
+        end = self._size + len(values)
+        if end > len(self._array):
+            step = min(max(end, _LEAST), _MOST)
+            # No view of the array leaves this object before `finish`.
+            self._array.resize(end + step, refcheck=False)
+        self._array[self._size : end] = values
+        self._size = end
+
+    def finish(self) -> npt.NDArray[Any]:
+        """Give up what is held in reserve and hand over the array."""
+        self._array.resize(self._size, refcheck=False)
+        return self._array
+
+
+class Assembler:
+    """Collects parsed rows and builds the two matrices.
+
+    Labels are bool: one byte each, no overflow in products as with small integers, sums count in
+    int64, and CuPy's sparse matrices accept them.
+    """
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self._label_counts = Growing(np.int64)
+        self._labels = Growing(np.int32)
+        self._feature_counts = Growing(np.int64)
+        self._features = Growing(np.int32)
+        self._values = Growing(dtype)
+
+    def add(self, parsed: ParsedRows) -> None:
+        """Append rows."""
+        self._label_counts.extend(parsed.label_counts)
+        self._labels.extend(parsed.labels)
+        self._feature_counts.extend(parsed.feature_counts)
+        self._features.extend(parsed.features)
+        self._values.extend(parsed.values)
+
+    def finish(self, n_features: int | None, n_labels: int | None) -> tuple[csr_array, csr_array]:
+        """Build X and y; a width of None means one more than the largest id."""
+        features, labels = self._features.finish(), self._labels.finish()
+        x = _csr(self._values.finish(), features, self._feature_counts.finish(), n_features)
+        y = _csr(np.ones(len(labels), bool), labels, self._label_counts.finish(), n_labels)
+        return x, y
+
+
+def _csr(
+    data: npt.NDArray[Any],
+    indices: npt.NDArray[np.int32],
+    counts: npt.NDArray[np.int64],
+    width: int | None,
+) -> csr_array:
+    if width is None:
+        width = int(indices.max()) + 1 if len(indices) else 0
+    # SciPy wants one type for both index arrays, and int64 only where int32 is too small.
+    dtype = np.int32 if len(indices) < 2**31 else np.int64
+    indptr = np.zeros(len(counts) + 1, dtype)
+    np.cumsum(counts, out=indptr[1:])
+    matrix = csr_array((data, indices, indptr), shape=(len(counts), width))
+    matrix.has_canonical_format = True
+    return matrix
+
+
+Engine: TypeAlias = Literal["auto", "fast", "python"]
+Header: TypeAlias = bool | Literal["auto"]
+
+# Bytes on disk below which loading numba and its cache takes longer than plain parsing.
+_FAST_FROM = 1 << 18
+_FOREIGN = {b"{": "JSON", b"[": "JSON", b"PAR1": "Parquet", b"\xff\xfe": "UTF-16"}
+
+
+class Table(NamedTuple):
+    """An open file whose rows come next."""
+
+    path: PathLike
+    reader: RowReader
+    rules: Rules
+    n_rows: int | None
+    """Rows that the header promises."""
+
+    def wanted(self, most: int) -> int:
+        """Rows to take next: `most`, or what the header leaves."""
+        return most if self.n_rows is None else min(most, self.n_rows - self.reader.position.row)
+
+
+@contextlib.contextmanager
+def open_table(
+    path: PathLike,
+    rules: Rules,
+    *,
+    header: Header = "auto",
+    engine: Engine = "auto",
+    resume: Position | None = None,
+) -> Iterator[Table]:
+    """Open a file, read its header, and move to its first row or to `resume`."""
+    if header not in (True, False, "auto"):
+        raise ValueError(f"header must be True, False or 'auto', not {header!r}")
+    with open_input(path) as opened:
+        stream, line = opened, opened.readline()
+        bom = BOM if line.startswith(BOM) else b""
+        if bom and rules.strict:
+            raise FormatError(path, 1, "strict wants no byte-order mark")
+        n_rows, first = None, line[len(bom) :]
+        # Only a row can have a colon; a broken header must not pass for one.
+        if header is True or (header == "auto" and b":" not in first):
+            n_rows, rules = _read_header(path, first, rules)
+            position = Position(0, 1, len(line))
+        elif rules.strict:
+            raise FormatError(path, 1, "strict wants a header: rows, features, labels")
+        else:
+            _refuse_foreign(path, first)
+            position = Position(0, 0, len(bom))
+        if resume is not None:
+            position = resume
+        if can_rewind(path):
+            stream.seek(position.offset)
+        else:
+            stream = unread(line[position.offset :], stream)
+        yield Table(path, _reader(path, stream, rules, position, engine), rules, n_rows)
+
+
+def check_end(table: Table) -> None:
+    """After the last row: no row is missing and nothing but blank lines follows."""
+    reader = table.reader
+    if table.n_rows is None:
+        return
+    if reader.position.row < table.n_rows:
+        what = f"the header says {table.n_rows} rows, the file ends after {reader.position.row}"
+        raise FormatError(table.path, reader.position.line + 1, what)
+    while line := reader.line():
+        if table.rules.strict or not is_blank(line):
+            what = f"the header says {table.n_rows} rows, another line follows"
+            raise FormatError(table.path, reader.position.line, what)
+
+
+def _refuse_foreign(path: PathLike, line: bytes) -> None:
+    """Name formats that newcomers try; anything else is refused by what the line lacks."""
+    for begin, what in _FOREIGN.items():
+        if line.lstrip().startswith(begin):
+            raise FormatError(path, 1, f"this is {what}, not the repository's text format")
+
+
+def _read_header(path: PathLike, line: bytes, rules: Rules) -> tuple[int, Rules]:
+    _refuse_foreign(path, line)
+    try:
+        n_rows, n_features, n_labels = parse_header(line, strict=rules.strict)
+    except LineError as error:
+        raise FormatError(path, 1, str(error)) from None
+    return n_rows, rules._replace(n_features=n_features, n_labels=n_labels)
+
+
+def _reader(
+    path: PathLike, stream: BufferedIOBase, rules: Rules, position: Position, engine: Engine
+) -> RowReader:
+    if engine not in ("auto", "fast", "python"):
+        raise ValueError(f"engine must be 'auto', 'fast' or 'python', not {engine!r}")
+    is_small = can_rewind(path) and os.path.getsize(path) < _FAST_FROM
+    if engine == "python" or (engine == "auto" and is_small):
+        return PythonRows(path, stream, rules, position)
+    from swnn_xp.io.fast import FastRows  # imports numba
+
+    return FastRows(path, stream, rules, position)
+
 
 _BLOCK = 1 << 16
 
@@ -144,3 +357,147 @@ def _read_rows(
         assembler.add(parsed)
     check_end(table)
     return assembler.finish(n_features, n_labels)
+
+
+class XMCBlock(NamedTuple):
+    """Consecutive rows of a file."""
+
+    X: csr_array
+    y: csr_array
+    first_row: int
+    """Number of the block's first row in the file, from 0."""
+    end: Position
+    """Where the next block begins."""
+
+
+def iter_xmc(
+    path: PathLike,
+    rows: int = 4096,
+    *,
+    resume: Position | None = None,
+    header: Header = True,
+    strict: bool = False,
+    dtype: npt.DTypeLike = np.float32,
+    engine: Engine = "auto",
+) -> Iterator[XMCBlock]:
+    r"""Read a repository file in blocks of `rows` rows, with one block in memory.
+
+    Together the blocks are what `read_xmc` gives, and the same files are refused, after the blocks
+    before the error have been returned.
+
+    Parameters
+    ----------
+    path : str or path
+        Plain, gzip or xz. A pipe is read as it comes: a block ends where no further line is there.
+    rows : int, default 4096
+        Rows of a block, at most; the last block of a file has the rest.
+    resume : Position, optional
+        ``end`` of an earlier block: continue after it. A compressed file is decompressed again up
+        to there.
+    header : bool or "auto", default True
+        As for `read_xmc`. Without a header, each block is as wide as its own largest ids require.
+    strict, dtype, engine
+        As for `read_xmc`.
+
+    Yields
+    ------
+    XMCBlock
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "test.txt")
+    >>> _ = path.write_text("3 4 3\n0,2 1:0.5 3:1\n 0:2\n1 2:1\n")
+    >>> first = next(iter_xmc(path, rows=2))
+    >>> first.X.shape, first.end
+    ((2, 4), Position(row=2, line=3, offset=25))
+    >>> [block.first_row for block in iter_xmc(path, rows=2, resume=first.end)]
+    [2]
+    """
+    if rows < 1:
+        raise ValueError(f"rows must be at least 1, not {rows}")
+    rules = Rules(strict=strict, limit=limit_of(dtype))
+    with open_table(path, rules, header=header, engine=engine, resume=resume) as table:
+        live = not can_rewind(path)
+        while (block := _next_block(table, rows, dtype, live)) is not None:
+            yield block
+        check_end(table)
+
+
+def _next_block(table: Table, rows: int, dtype: npt.DTypeLike, live: bool) -> XMCBlock | None:
+    first = table.reader.position.row
+    assembler = Assembler(dtype)
+    while wanted := table.wanted(first + rows - table.reader.position.row):
+        parsed = table.reader.take(wanted)
+        if not len(parsed.label_counts):
+            break
+        assembler.add(parsed)
+        if live:
+            break
+    if table.reader.position.row == first:
+        return None
+    widths = (None, None) if table.n_rows is None else table.rules[:2]
+    matrices = assembler.finish(*widths)
+    return XMCBlock(*matrices, first, table.reader.position)
+
+
+def read_names(path: PathLike, *, encoding: str = "utf-8") -> list[str]:
+    """Read names, one per line; the name of id ``i`` is the ``i``-th.
+
+    Lines end in LF or CR LF; the last may lack its end. An empty line is an empty name. A
+    byte-order mark is skipped. Plain, gzip or xz files.
+
+    Parameters
+    ----------
+    path : str or path
+        File to read.
+    encoding : str, default "utf-8"
+        Any ASCII-compatible encoding, such as "latin-1".
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "label_map.txt")
+    >>> write_names(path, ["tool", "Spiel für Kinder"])
+    >>> read_names(path)
+    ['tool', 'Spiel für Kinder']
+    """
+    return list(iter_names(path, encoding=encoding))
+
+
+def iter_names(path: PathLike, *, encoding: str = "utf-8") -> Iterator[str]:
+    """Read the names of `read_names` one by one."""
+    with open_input(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            if number == 1:
+                line = line.removeprefix(BOM)
+            try:
+                yield line.removesuffix(b"\n").removesuffix(b"\r").decode(encoding)
+            except UnicodeDecodeError as error:
+                byte = line[error.start]
+                raise FormatError(path, number, f"byte 0x{byte:02x} is not {encoding}") from None
+
+
+def write_names(path: PathLike, names: Iterable[str]) -> None:
+    r"""Write names as UTF-8, one per line; the file appears complete or not at all.
+
+    Parameters
+    ----------
+    path : str or path
+        File to write, compressed if its name ends in ``.gz`` or ``.xz``.
+    names : iterable of str
+        Names without line breaks.
+
+    Examples
+    --------
+    >>> write_names("label_map.txt", ["two\nlines"])
+    Traceback (most recent call last):
+    ValueError: name 0 has a line break: 'two\nlines'
+    """
+    with open_output(path) as stream:
+        for i, name in enumerate(names):
+            if "\n" in name or "\r" in name:
+                raise ValueError(f"name {i} has a line break: {name!r}")
+            if i == 0 and name.startswith("\ufeff"):
+                raise ValueError(f"name 0 begins with a byte-order mark: {name!r}")
+            stream.write(name.encode("utf-8") + b"\n")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from swnn_xp.io.errors import PathLike
-from swnn_xp.io.streams import open_output
+from swnn_xp.io.files import open_output
 
 _BLOCK = 4096
 

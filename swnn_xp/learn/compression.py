@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swnn_xp.learn.candidates import candidates_of, copy_numbers
-from swnn_xp.learn.host_search import Search, host_search
-from swnn_xp.learn.prepare import Machine, Prepared
+from swnn_xp.learn.neighbours import Search, host_search
 from swnn_xp.learn.settings import TrainingSettings
 from swnn_xp.learn.train import (
+    Machine,
+    Prepared,
     Progress,
     Representatives,
     Training,
@@ -28,12 +29,10 @@ from swnn_xp.learn.train import (
     train,
     vote_agreement,
 )
-from swnn_xp.model.changes import compact, new_model
-from swnn_xp.model.compression import covering_rows
+from swnn_xp.model.changes import compact, covering_rows, new_model
 from swnn_xp.model.model import Model
 from swnn_xp.rows.quantise import quantise_rows
-from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows
-from swnn_xp.rows.slicing import slice_rows, take_rows
+from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows, slice_rows, take_rows
 
 _BLOCK = 16_384
 _SAMPLE = 5_000  # rows whose neighbours among all rows tell how vote and labels agree

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from swnn_kernels.learn.bins import N_BINS, SHARE_SHIFT
+from swnn_kernels.learn.candidates import N_BINS, SHARE_SHIFT
 from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.learn.scorer import Ranker
-from swnn_xp._html import facts
 from swnn_xp.backends import Options, Settings
-from swnn_xp.learn.probability import probability
+from swnn_xp.learn.calibration import probability
+from swnn_xp.learn.candidates import knots
 from swnn_xp.learn.records import Learned
-from swnn_xp.learn.vote_score import knots
 from swnn_xp.model.explain import Explanation, SharedFeature, Voter, explain_votes, find_voters
 from swnn_xp.model.model import Model
+from swnn_xp.notebook import facts
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.input_kind import host_rows
-from swnn_xp.vote.votes import vote_weights
+from swnn_xp.vote import vote_weights
 
 _STEP = 2.0**-SCORE_BITS
 

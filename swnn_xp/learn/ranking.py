@@ -11,20 +11,17 @@ from typing import NamedTuple
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from swnn_kernels.learn.bins import N_BINS, SHARE_SHIFT
-from swnn_kernels.learn.candidates import Selection
+from swnn_kernels.learn.candidates import N_BINS, SHARE_SHIFT, Selection
 from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.learn.scorer import Ranker
 from swnn_xp.backends import Options
+from swnn_xp.learn.candidates import knots
 from swnn_xp.learn.records import Learned
-from swnn_xp.learn.vote_score import knots
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours, Ranking
-from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
-from swnn_xp.rows.slicing import longest_row, slice_rows
-from swnn_xp.search.top_rows import in_slots
-from swnn_xp.vote.blocks import join_rankings
-from swnn_xp.vote.votes import Votes, rank, vote
+from swnn_xp.rows.records import Array, LabelRows, QuantisedRows, longest_row, slice_rows
+from swnn_xp.search import in_slots
+from swnn_xp.vote import Votes, join_rankings, rank, vote
 
 _VOTE_BYTES = 120  # temporaries of a (neighbour, label) pair
 _PAIR_BYTES = 200  # temporaries of a (query, candidate) pair

@@ -14,28 +14,23 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from swnn_kernels.dtypes import frozen
-from swnn_kernels.learn.bins import N_BINS
+from swnn_kernels.learn.candidates import N_BINS
 from swnn_kernels.learn.known_neighbours import similarities
 from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.learn.scorer import Ranker
-from swnn_kernels.records import Rows
-from swnn_kernels.vote.labels import Labels
+from swnn_kernels.records import Rows, frozen
+from swnn_kernels.vote import Labels
 from swnn_xp.backends import Options
 from swnn_xp.learn.candidates import Candidates, Voters, candidates_of, copy_numbers
-from swnn_xp.learn.descent import LabelModels, group_pairs, train_labels
-from swnn_xp.learn.known_neighbours import Search, by_id, neighbours_now, there_now
-from swnn_xp.learn.quantised_models import quantise_models
-from swnn_xp.learn.rarity import rarity
-from swnn_xp.learn.records import Learned
+from swnn_xp.learn.label_models import LabelModels, group_pairs, quantise_models, train_labels
+from swnn_xp.learn.neighbours import SearchPositions, by_id, neighbours_now, there_now
+from swnn_xp.learn.records import Learned, retrained
 from swnn_xp.learn.settings import TrainingSettings
-from swnn_xp.learn.staleness import retrained
-from swnn_xp.learn.train import Progress, block_size, label_problem, offsets_of, scales_of
+from swnn_xp.learn.train import Progress, block_size, label_problem, offsets_of, rarity, scales_of
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.quantise import quantise_rows
-from swnn_xp.rows.records import LabelRows, QuantisedRows
-from swnn_xp.rows.slicing import pointers_of_sizes, take_rows
+from swnn_xp.rows.records import LabelRows, QuantisedRows, pointers_of_sizes, take_rows
 
 _HOST = np.empty((0, 0))
 
@@ -90,7 +85,7 @@ def _width(model: Model) -> int:
 
 def _searcher(
     model: Model, scaled: QuantisedRows, settings: TrainingSettings, tell: Progress
-) -> Search:
+) -> SearchPositions:
     options, step = Options(settings.memory_budget, settings.n_jobs), _block_size(model, settings)
 
     def search(asked: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], Neighbours]]:

@@ -9,10 +9,10 @@ from swnn_kernels import Session as KernelSession
 from swnn_kernels import Settings as KernelSettings
 from swnn_kernels.learn.session import CandidateRanker
 from swnn_kernels.learn.session import RankingSession as KernelRankingSession
-from swnn_kernels.vote.labels import Labels
-from swnn_xp._checks import check_count
+from swnn_kernels.vote import Labels
 from swnn_xp.backends.numba_ import KernelLabels
-from swnn_xp.learn.probability import probability, with_probabilities
+from swnn_xp.checks import check_count
+from swnn_xp.learn.calibration import probability, with_probabilities
 from swnn_xp.model.model import Current, Model
 from swnn_xp.model.session import Session
 from swnn_xp.results import RankedProbabilities, Ranking

@@ -1,35 +1,90 @@
-"""The whole recipe: from rows and labels to feature weights and a ranker."""
+"""Rare labels first: what is added to the score of a label because few rows have it.
+
+The whole recipe: from rows and labels to feature weights and a ranker.
+
+Leave-one-out searches of training: on any backend, with results on the host.
+
+What comes before label models: feature weights, and an index over the rows scaled by them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swnn_kernels.learn.candidates import Selection
-from swnn_kernels.learn.descent import Problem
+from swnn_kernels.learn.descent import Problem, look_up
 from swnn_kernels.learn.rank import SCORE_BITS
-from swnn_kernels.learn.vote_score import look_up
-from swnn_kernels.vote.labels import Labels
+from swnn_kernels.vote import Labels
+from swnn_xp.backends import Index, Options, Placement
+from swnn_xp.checks import check_exponent
 from swnn_xp.learn.calibration import Calibration, chosen_rows, fit_calibration
-from swnn_xp.learn.candidates import Candidates, Learners, Voters, copy_numbers, leave_one_out
-from swnn_xp.learn.descent import LabelModels, group_pairs, train_labels
-from swnn_xp.learn.feature_weights import feature_weights
-from swnn_xp.learn.host_search import Search
-from swnn_xp.learn.known_neighbours import KnownNeighbours, noted
-from swnn_xp.learn.left_out import judge_left_out
-from swnn_xp.learn.quantised_models import quantise_models
-from swnn_xp.learn.rarity import rarity
+from swnn_xp.learn.candidates import (
+    Candidates,
+    Learners,
+    Voters,
+    VoteScore,
+    copy_numbers,
+    fit_vote_score,
+    leave_one_out,
+)
+from swnn_xp.learn.label_models import (
+    LabelModels,
+    feature_weights,
+    group_pairs,
+    helpers,
+    judge_left_out,
+    quantise_models,
+    train_labels,
+)
+from swnn_xp.learn.neighbours import KnownNeighbours, Search, host_search, noted
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.settings import Rule, TrainingSettings, label_costs
-from swnn_xp.learn.vote_score import VoteScore, fit_vote_score
+from swnn_xp.metrics import propensities_of_counts
+from swnn_xp.model.changes import new_model
+from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.quantise import quantise_rows
-from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows
-from swnn_xp.rows.slicing import slice_rows, take_rows
+from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows, slice_rows, take_rows
+
+LARGEST = 1000.0
+"""Largest weight of rarity: far beyond use, and no score overflows."""
+
+# Fewer than scores have: the last bits of NumPy's logarithm differ between processors and versions.
+_BITS = 20
+
+
+def check_rare_labels(weight: Any) -> None:
+    """Raise ValueError unless it is a weight of rarity."""
+    check_exponent(weight, "rare_labels")
+    if weight > LARGEST:
+        raise ValueError(f"rare_labels must be at most {LARGEST:g}, got {weight}")
+
+
+def rarity(counts: NDArray[np.int64], n_rows: int, weight: float) -> NDArray[np.int64]:
+    """Integers to add to scores: minus the logarithm of each label's propensity, times a weight.
+
+    Parameters
+    ----------
+    counts : array of int64, (n_labels,)
+        Rows of each label.
+    n_rows : int
+        Rows of all labels.
+    weight : float
+        0 to `LARGEST`; 0 adds nothing.
+
+    Examples
+    --------
+    >>> (rarity(np.asarray([9, 1]), 9, 0.25) / 2**SCORE_BITS).round(3).tolist()
+    [0.109, 0.197]
+    """
+    likely = propensities_of_counts(counts, max(n_rows, 3))  # of fewer rows there are none
+    return np.rint(np.log(likely) * (-weight * 2.0**_BITS)).astype(np.int64) << (SCORE_BITS - _BITS)
+
 
 Progress = Callable[[str, int, int], None]
 """Called with the stage, how much of it is done, and how much there is. If it raises, training
@@ -346,3 +401,67 @@ def block_size(selection: Selection, settings: TrainingSettings) -> int:
     of_row = _NEIGHBOUR_BYTES * (selection.cuts[-1] + 1)
     of_row += (base + of_cut * len(selection.cuts)) * selection.n_candidates
     return int(np.clip(settings.memory_budget // (2 * of_row), 1, _LARGEST_BLOCK))
+
+
+def host_indexer(index_class: type[Index], placement: Placement, options: Options) -> Indexer:
+    """Make a function that indexes rows from the host and returns their search."""
+    if (others := helpers()) is not None:
+        return others.index
+
+    def index(rows: QuantisedRows) -> Search:
+        return host_search(index_class.build(placement.rows(rows), placement), placement, options)
+
+    return index
+
+
+class Machine(NamedTuple):
+    """What searches, and where."""
+
+    index_class: type[Index]
+    placement: Placement
+    options: Options
+
+
+class Prepared(NamedTuple):
+    """Rows that are ready to learn from."""
+
+    training: Training
+    model: Model
+    """The rows indexed, with their feature weights; nothing else is learned yet."""
+    search: Search
+    """Searches the index of the model."""
+    settings: TrainingSettings
+    """With numbers of neighbours and candidates where they were left to the data."""
+    asked: TrainingSettings
+    """As they were given."""
+    recall: float
+    """Of the first round; 1 without one."""
+
+
+def prepare(
+    rows: ValueRows,
+    labels: LabelRows,
+    settings: TrainingSettings,
+    machine: Machine,
+    tell: Progress,
+    *,
+    weighted: bool = True,
+    names: Mapping[str, list[str]] | None = None,
+) -> Prepared:
+    """Learn feature weights, if wanted, and index the rows scaled by them."""
+    index_class, placement, options = machine
+    weights, recall = None, 1.0
+    if weighted:
+        index = host_indexer(index_class, placement, options)
+        weights, recall = learn_feature_weights(rows, labels, settings, index, tell)
+    plain, scaled = quantise_rows(rows), quantise_rows(rows, weights)
+    model = new_model(index_class, placement, placement.rows(scaled), labels, names or {})
+    others = helpers()
+    return Prepared(
+        Training(plain, scaled, labels, weights=weights),
+        replace(model, feature_weights=weights),
+        others.index(scaled) if others else host_search(model.segments[0], placement, options),
+        settings.with_sizes(recall),
+        settings,
+        recall,
+    )

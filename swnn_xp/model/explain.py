@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from swnn_xp._html import facts, neighbour_graph
 from swnn_xp.backends import Options, Settings
 from swnn_xp.model.model import Model
+from swnn_xp.notebook import facts, neighbour_graph
 from swnn_xp.results import Neighbours
-from swnn_xp.rows.fixed_point import DOT_SCALE, WEIGHT_SCALE
 from swnn_xp.rows.input_kind import host_matrix, host_rows
+from swnn_xp.rows.quantise import DOT_SCALE, WEIGHT_SCALE
 from swnn_xp.rows.records import LabelRows, QuantisedRows
-from swnn_xp.vote.votes import vote_weights
+from swnn_xp.vote import vote_weights
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swnn_kernels.index import V1_ARRAY_NAMES, decode_rows
-from swnn_xp._feature_space import fingerprint
 from swnn_xp.backends import Index, Placement, get_backend
+from swnn_xp.checks import fingerprint
 from swnn_xp.model.changes import compact
 from swnn_xp.model.model import Model
 from swnn_xp.model.targets import stored_targets, targets_from
-from swnn_xp.rows.untrusted import untrusted_labels, untrusted_rows
+from swnn_xp.rows.canonical import untrusted_labels, untrusted_rows
 from swnn_xp.store import StoredModel, StoreError, open_arrays, save_arrays
 from swnn_xp.store.manifest import load as load_manifest
-from swnn_xp.text.stored import IDF, stored_arrays, stored_settings, vectorizer_from
-from swnn_xp.text.vectorizer import TextVectorizer
+from swnn_xp.text.vectorizer import (
+    IDF,
+    TextVectorizer,
+    stored_arrays,
+    stored_settings,
+    vectorizer_from,
+)
 
 _INDEX, _EXTRA = "index_", "learned_"
 _LIMITS = {"n_features": 2**31, "n_labels": 2**31, "next_id": 2**62}

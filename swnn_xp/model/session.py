@@ -11,14 +11,14 @@ from swnn_kernels import HybridIndex, Labels
 from swnn_kernels import Session as KernelSession
 from swnn_kernels import Settings as KernelSettings
 from swnn_kernels.background import SEARCHES
-from swnn_xp._checks import check_count
 from swnn_xp.backends import Options, Settings
 from swnn_xp.backends.numba_ import NumbaIndex
+from swnn_xp.checks import check_count
 from swnn_xp.model.model import Current, Model
 from swnn_xp.model.stand_in import StandInSession
 from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
-from swnn_xp.search.top_rows import in_slots, merge, padded, shifted
-from swnn_xp.vote.votes import one_ranked_shares, rank, ranked_shares, vote
+from swnn_xp.search import in_slots, merge, padded, shifted
+from swnn_xp.vote import one_ranked_shares, rank, ranked_shares, vote
 
 
 class Session:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from swnn_kernels.answer.kernels import BAD_IDS, BAD_VALUES
 from swnn_kernels.answer.session import FAULTS
-from swnn_kernels.checks import check_k
+from swnn_kernels.records import check_k
 from swnn_xp.backends import Index, Settings
 from swnn_xp.rows.quantise import quantise_rows
 from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from swnn_xp.io.atomic import open_atomic
+from swnn_xp.io.files import open_atomic
 from swnn_xp.pages.heatmap import panels, span
 from swnn_xp.tuning.records import TuningResult
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from swnn_xp.pages import shell
-from swnn_xp.reproduce.report import Reproduction
+from swnn_xp.reproduce.measure import Reproduction
 
 
 def reproduction_page(results: Sequence[Reproduction], machine: str) -> str:

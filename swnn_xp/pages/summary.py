@@ -6,7 +6,7 @@ from html import escape
 
 from numpy.typing import NDArray
 
-from swnn_xp._checks import check_names
+from swnn_xp.checks import check_names
 from swnn_xp.pages import shell, svg
 from swnn_xp.pages.catalogue import Catalogue, catalogue
 from swnn_xp.summary import Counts, Summary

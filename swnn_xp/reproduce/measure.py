@@ -1,11 +1,18 @@
-"""`reproduce`: one data set, or its synthetic twin, measured as the paper did."""
+"""What the paper reports of its six sets (Aoshima et al. 2018, arXiv 1802.03938).
+
+What `reproduce` found, as records and as Markdown.
+
+Peak memory of a piece of work, as Linux counts it.
+
+`reproduce`: one data set, or its synthetic twin, measured as the paper did.
+"""
 
 from __future__ import annotations
 
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,16 +30,129 @@ from swnn_xp.datasets import (
     make_twin,
 )
 from swnn_xp.diagnostics.latency import latencies
-from swnn_xp.reproduce.memory import peak_bytes, reset_peak
-from swnn_xp.reproduce.published import (
-    BUILD_LIMIT,
-    MEMORY_LIMIT,
-    MODEL_LIMIT,
-    PAPER_RESULTS,
-    PaperResult,
-)
-from swnn_xp.reproduce.report import Line, Reproduction
 from swnn_xp.summary import summarize
+
+
+class PaperResult(NamedTuple):
+    """Parameters and results of one set; precisions in percent, times in milliseconds per query.
+
+    Times are of one thread of an i7-7700K at 4.2 GHz: the paper's own, and those that the README
+    of its program gives.
+    """
+
+    n_neighbors: int
+    alpha: float
+    beta: float
+    precision: tuple[float, float, float]
+    max_precision: tuple[float, float, float]
+    milliseconds: float
+    readme_milliseconds: float
+
+
+PAPER_RESULTS = {
+    "AmazonCat-13K": PaperResult(
+        25, 1, 1, (91.07, 76.99, 62.59), (100.0, 91.74, 77.24), 24.1, 15.1
+    ),
+    "Wiki10-31K": PaperResult(20, 1, 1, (84.89, 74.65, 64.88), (100.0, 99.99, 99.93), 1.47, 1.14),
+    "Delicious-200K": PaperResult(
+        75, 1, 0, (48.05, 42.00, 39.02), (100.0, 98.10, 96.08), 6.02, 4.88
+    ),
+    "WikiLSHTC-325K": PaperResult(
+        25, 1, 1, (58.29, 37.27, 27.53), (100.0, 76.18, 57.40), 20.4, 15.1
+    ),
+    "Amazon-670K": PaperResult(75, 2, 1, (41.43, 36.79, 33.70), (100.0, 93.40, 87.65), 5.74, 4.19),
+    "Amazon-3M": PaperResult(75, 2, 1, (45.69, 42.53, 40.39), (100.0, 95.15, 91.89), 19.7, 15.5),
+}
+
+BUILD_LIMIT = "within 60 s"
+MODEL_LIMIT = "at most 1.5 GB"
+MEMORY_LIMIT = "within 4 GB"
+
+
+class Line(NamedTuple):
+    """One figure: what it is, in the paper, here."""
+
+    what: str
+    paper: str
+    here: str
+
+
+class Reproduction(NamedTuple):
+    """One data set: the paper's figures beside those measured here."""
+
+    name: str
+    is_synthetic: bool
+    notes: tuple[str, ...]
+    """Sentences for the reader: the origin of the data, differences from the published figures."""
+    lines: tuple[Line, ...]
+
+    def table(self) -> list[Sequence[str]]:
+        """Head and lines; without the paper's column if the paper does not have the set."""
+        if any(line.paper for line in self.lines):
+            return [("", "paper", "here"), *self.lines]
+        return [("", "here"), *((line.what, line.here) for line in self.lines)]
+
+    @property
+    def title(self) -> str:
+        """Headline, which marks synthetic data."""
+        return f"{self.name} (SYNTHETIC twin)" if self.is_synthetic else self.name
+
+
+def to_markdown(results: Sequence[Reproduction], machine: str) -> str:
+    """Format results as Markdown.
+
+    Examples
+    --------
+    >>> one = Reproduction("Tiny", False, (), (Line("P@1", "50.00", "49.99"),))
+    >>> print(to_markdown([one], "one core"))
+    # The paper's figures and those measured here
+    <BLANKLINE>
+    Measured on: one core
+    <BLANKLINE>
+    ## Tiny
+    <BLANKLINE>
+    | | paper | here |
+    |---|---|---|
+    | P@1 | 50.00 | 49.99 |
+    <BLANKLINE>
+    """
+    parts = ["# The paper's figures and those measured here", "", f"Measured on: {machine}", ""]
+    for result in results:
+        parts += [f"## {result.title}", ""]
+        if result.notes:
+            parts += [*(f"- {note}" for note in result.notes), ""]
+        head, *lines = ("| " + " | ".join(row) + " |" for row in result.table())
+        parts += [head.replace("|  |", "| |"), "|---" * (head.count("|") - 1) + "|", *lines, ""]
+    return "\n".join(parts)
+
+
+_RESET_PEAK = "5"  # what proc(5) says clear_refs takes for it
+
+
+def reset_peak() -> bool:
+    """Restart the count; False where the system can't."""
+    try:
+        Path("/proc/self/clear_refs").write_text(_RESET_PEAK)
+    except OSError:
+        return False
+    return True
+
+
+def peak_bytes() -> int | None:
+    """Largest resident memory since `reset_peak`, mapped files included; None if not known.
+
+    Examples
+    --------
+    >>> peak_bytes() is None or peak_bytes() > 0
+    True
+    """
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return None
+    lines = [line.split() for line in status.splitlines() if line.startswith("VmHWM:")]
+    return int(lines[0][1]) * 1024 if lines else None
+
 
 _KS = (1, 3, 5)
 _BLOCK = 1024

@@ -1,28 +1,96 @@
-"""Any host matrix becomes canonical sparse rows, or a clear error.
+"""What a matrix must satisfy to become rows; the same checks and messages on every device.
+
+Array-API functions only: `canonical` calls them on the host, `on_device` wherever the data is.
+
+Any host matrix becomes canonical sparse rows, or a clear error.
 
 Canonical: features ascending within a row, none twice (repeats are summed in float64, in the
 order they are stored), no zeros, all finite. The caller's data is never changed.
+
+Checks of arrays that come from a file, before compiled code uses their numbers as addresses.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from swnn_xp.rows.checks import (
-    RowOf,
-    entry,
-    require_columns,
-    require_finite,
-    require_in_range,
-    require_matrix,
-    require_real,
+from swnn_xp.rows.quantise import LARGEST_QUANTISED
+from swnn_xp.rows.records import (
+    VALUE_DTYPES,
+    Array,
+    LabelRows,
+    QuantisedRows,
+    ValueRows,
+    pointers_of_sizes,
 )
-from swnn_xp.rows.records import VALUE_DTYPES, LabelRows, ValueRows
-from swnn_xp.rows.slicing import pointers_of_sizes
+
+MAX_COLUMNS = 2**31 - 1
+
+RowOf = Callable[[int], int]
+"""Turns the number of a stored entry into the number of its row."""
+
+
+def require_matrix(ndim: int, name: str) -> None:
+    """Refuse what is not two-dimensional."""
+    if ndim != 2:
+        raise ValueError(
+            f"{name} must be 2-D (rows x columns), got {ndim}-D. "
+            "Reshape your data: a single row is [row]"
+        )
+
+
+def require_columns(n_columns: int, name: str) -> None:
+    """Refuse more columns than int32 can number."""
+    if n_columns > MAX_COLUMNS:
+        raise ValueError(f"{name}: {n_columns} columns are more than the 2**31 - 1 supported")
+
+
+def require_real(is_real: bool, dtype: object, name: str) -> None:
+    """Refuse complex numbers, texts and whatever else is not a real number."""
+    if "complex" in str(dtype):
+        raise ValueError(f"{name}: Complex data not supported, got dtype {dtype}")
+    if not is_real:
+        raise ValueError(f"{name}: values must be real numbers, got dtype {dtype}")
+
+
+def require_in_range(columns: Array, n_columns: int, row_of: RowOf, name: str) -> None:
+    """Refuse columns outside the matrix."""
+    xp = array_namespace(columns)
+    if not columns.shape[0] or (int(xp.min(columns)) >= 0 and int(xp.max(columns)) < n_columns):
+        return
+    at = _first(xp, (columns < 0) | (columns >= n_columns))
+    raise ValueError(
+        f"{name}: row {row_of(at)} has column {int(columns[at])}, outside 0..{n_columns - 1}"
+    )
+
+
+def require_finite(columns: Array, values: Array, row_of: RowOf, name: str) -> None:
+    """Refuse NaN and infinity."""
+    xp = array_namespace(values)
+    finite = xp.isfinite(values)
+    if not bool(xp.all(finite)):
+        at = _first(xp, ~finite)
+        raise ValueError(f"{name}: {entry(columns, row_of, at)} is {_shown(values[at])}")
+
+
+def entry(columns: Array, row_of: RowOf, at: int) -> str:
+    """Name a stored entry by its row and column."""
+    return f"row {row_of(at)}, column {int(columns[at])}"
+
+
+def _shown(value: Array) -> str:
+    """NaN and infinity as scikit-learn writes them."""
+    return {"nan": "NaN"}.get(str(float(value)), str(float(value)))
+
+
+def _first(xp: Array, marked: Array) -> int:
+    return int(xp.argmax(xp.astype(marked, xp.int8)))
 
 
 def canonical_rows(X: Any, name: str = "X") -> ValueRows:
@@ -176,3 +244,62 @@ def exact_values(values: NDArray[np.float64]) -> NDArray[Any]:
         if np.array_equal(small, values):
             return small
     return values
+
+
+_BLOCK = 1 << 20  # entries checked at a time, so that the temporaries stay small
+
+
+def untrusted_rows(arrays: Mapping[str, Any], n_features: int) -> QuantisedRows:
+    """Training rows out of a file, or a ValueError that says what is wrong with them.
+
+    Examples
+    --------
+    >>> arrays = {"indptr": np.asarray([0, 1]), "indices": np.asarray([7], np.int32),
+    ...           "quantised": np.asarray([2**23], np.int32)}
+    >>> untrusted_rows(arrays, 8).n_rows
+    1
+    >>> untrusted_rows(arrays, 7)
+    Traceback (most recent call last):
+    ValueError: indices must lie in 0..6
+    """
+    indptr, indices = arrays["indptr"], arrays["indices"]
+    quantised = arrays["quantised"]
+    check_pointers("indptr", indptr, indices, "indices")
+    check_range("indices", indices, 0, n_features - 1)
+    if quantised.dtype != np.int32 or quantised.shape != indices.shape:
+        raise ValueError("quantised must be one int32 for each index")
+    check_range("quantised", quantised, -LARGEST_QUANTISED, LARGEST_QUANTISED)
+    if not is_ascending(indptr, indices):
+        raise ValueError("indices must ascend in each row")
+    return QuantisedRows(indptr, indices, quantised, n_features)
+
+
+def untrusted_labels(indptr: Any, indices: Any, n_labels: int, n_rows: int) -> LabelRows:
+    """Label rows out of a file; `check_label_ids` must check their ids before they vote."""
+    check_pointers("labels_indptr", indptr, indices, "labels_indices")
+    if indptr.size != n_rows + 1:
+        raise ValueError(f"there are labels of {indptr.size - 1} rows for {n_rows} rows")
+    return LabelRows(indptr, indices, n_labels)
+
+
+def check_label_ids(labels: LabelRows) -> None:
+    """Raise ValueError unless all label ids are below the number of labels."""
+    check_range("labels_indices", labels.indices, 0, labels.n_labels - 1)
+
+
+def check_pointers(name: str, indptr: NDArray[Any], indices: NDArray[Any], what: str) -> None:
+    """Raise ValueError unless pointers rise from 0 to the number of entries."""
+    if indptr.dtype != np.int64 or indptr.ndim != 1 or not indptr.size:
+        raise ValueError(f"{name} must be a row of int64")
+    if indices.dtype != np.int32 or indices.ndim != 1:
+        raise ValueError(f"{what} must be a row of int32")
+    if indptr[0] != 0 or indptr[-1] != indices.size or np.any(indptr[1:] < indptr[:-1]):
+        raise ValueError(f"{name} must rise from 0 to {indices.size}")
+
+
+def check_range(name: str, values: NDArray[Any], low: int, high: int) -> None:
+    """Raise ValueError unless all values lie in low..high."""
+    for start in range(0, values.size, _BLOCK):
+        block = values[start : start + _BLOCK]
+        if block.min() < low or block.max() > high:
+            raise ValueError(f"{name} must lie in {low}..{high}")

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from array_api_compat import array_namespace, device
 
-from swnn_xp.rows import checks
-from swnn_xp.rows.fixed_point import MAGNITUDE_SCALE, QUANTISED_SCALE, WORD_BITS
+from swnn_xp.rows import canonical as checks
+from swnn_xp.rows.quantise import MAGNITUDE_SCALE, QUANTISED_SCALE, WORD_BITS
 from swnn_xp.rows.records import Array, QuantisedRows
 
 _CHUNK = 1 << 22  # non-zeros handled at a time: bounds the temporaries to about 300 MB

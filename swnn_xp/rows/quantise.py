@@ -1,4 +1,8 @@
-"""Rows of unit length in fixed point, so that no sum depends on its order.
+"""The scales of the fixed-point arithmetic. `docs/method/exactness.md` says why they are these.
+
+Those that the kernels need too come from there.
+
+Rows of unit length in fixed point, so that no sum depends on its order.
 
 A row's values become integers: ``value / |row| * 2**23``, rounded. The dot product of two such rows
 is an exact integer near 2**46 at most, in float64 as in int64, so every backend gets the same one
@@ -10,9 +14,36 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from swnn_xp.rows.fixed_point import MAGNITUDE_SCALE, QUANTISED_SCALE, WORD_BITS
-from swnn_xp.rows.records import QuantisedRows, ValueRows
-from swnn_xp.rows.slicing import slice_rows
+from swnn_kernels.records import COS_SCALE, FRACTION_BITS, MAGNITUDE_SCALE, VOTE_SCALE
+from swnn_xp.rows.records import QuantisedRows, ValueRows, slice_rows
+
+__all__ = [
+    "DOT_SCALE",
+    "LARGEST_QUANTISED",
+    "MAGNITUDE_SCALE",
+    "QUANTISED_BITS",
+    "QUANTISED_SCALE",
+    "WEIGHT_SCALE",
+    "WORD_BITS",
+]
+
+QUANTISED_BITS = FRACTION_BITS
+"""A unit row's value is stored as the integer nearest to itself times ``2**23``."""
+
+QUANTISED_SCALE = 2.0**QUANTISED_BITS
+
+LARGEST_QUANTISED = 2**QUANTISED_BITS
+"""No quantised value is larger in magnitude."""
+
+WORD_BITS = 24
+"""Squares are summed in two words of this many bits, so that no row is too long for int64."""
+
+DOT_SCALE = COS_SCALE
+"""Turns the dot product of two quantised rows into their cosine."""
+
+WEIGHT_SCALE = VOTE_SCALE
+"""The weight of a vote is stored as the integer nearest to itself times ``2**40``."""
+
 
 _LOW_WORD = (1 << WORD_BITS) - 1
 _CHUNK = 1 << 22  # non-zeros handled at a time: bounds the temporaries to about 100 MB

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from swnn_xp._checks import check_count
+from swnn_xp.checks import check_count
 from swnn_xp.loading import kind_of
 from swnn_xp.serve.limits import Limits
 from swnn_xp.serve.metrics import Metrics

@@ -7,7 +7,7 @@ one. What a crash leaves behind is removed by the next save. Models that were op
 usable, since their mapped files live on until they are let go.
 """
 
-from swnn_xp.store.errors import StoreError
+from swnn_xp.store.files import StoreError
 from swnn_xp.store.opening import StoredModel, open_arrays, verify
 from swnn_xp.store.saving import save_arrays
 

@@ -9,8 +9,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from swnn_xp.store.errors import StoreError
-from swnn_xp.store.files import open_regular
+from swnn_xp.store.files import StoreError, open_regular
 
 FORMAT = "swnn-store"
 VERSION = 2

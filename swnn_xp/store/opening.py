@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from swnn_xp.store.errors import StoreError
-from swnn_xp.store.files import check_file, open_regular
+from swnn_xp.store.files import LazyNames, StoreError, check_file, decode_names, open_regular
 from swnn_xp.store.manifest import Entry, Manifest, load
-from swnn_xp.store.names import LazyNames, decode_names
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ def open_arrays(
     --------
     >>> open_arrays("no/such/model")
     Traceback (most recent call last):
-    swnn_xp.store.errors.StoreError: no/such/model: does not exist
+    swnn_xp.store.files.StoreError: no/such/model: does not exist
     """
     folder = Path(path)
     while True:

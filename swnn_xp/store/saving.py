@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swnn_xp._version import __version__
-from swnn_xp.store.errors import StoreError
-from swnn_xp.store.files import sync_folder, write_durably
+from swnn_xp.store.files import StoreError, encode_names, sync_folder, write_durably
 from swnn_xp.store.manifest import (
     DATA,
     FILE,
@@ -30,7 +29,6 @@ from swnn_xp.store.manifest import (
     encode,
     load,
 )
-from swnn_xp.store.names import encode_names
 
 _TEMPORARY = re.compile(r"manifest-[0-9a-f]{16}\.tmp")
 

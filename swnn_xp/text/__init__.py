@@ -5,8 +5,7 @@ scikit-learn's `TfidfVectorizer` learns vocabulary and weights when a model is f
 without scikit-learn.
 """
 
-from swnn_xp.text.corpus import Corpus, Fields, read_corpus
+from swnn_xp.text.corpus import Corpus, Fields, read_corpus, read_vocabulary
 from swnn_xp.text.vectorizer import TextRow, TextVectorizer
-from swnn_xp.text.vocabulary import read_vocabulary
 
 __all__ = ["Corpus", "Fields", "TextRow", "TextVectorizer", "read_corpus", "read_vocabulary"]

@@ -1,16 +1,271 @@
-"""A corpus of tagged texts to learn from: texts, a matrix of labels, and their names."""
+"""Documents of a file, one after the other: JSON lines, CSV, Parquet, and Annif's TSV and CSV.
+
+Annif's vocabulary files: the name of each label's URI.
+
+A corpus of tagged texts to learn from: texts, a matrix of labels, and their names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+import contextlib
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from swnn_xp.io.errors import FormatError, PathLike
+from swnn_xp.io.files import BOM, STDIN, open_input
 from swnn_xp.rows.canonical import to_csr
-from swnn_xp.text.documents import Document, Fields, read_documents
+
+_LABELS = ("labels", "subject_uris", "subjects")  # the last two are Annif's
+_IDS = ("id", "document_id")
+_NEEDS_PYARROW = "Parquet files need pyarrow: pip install pyarrow"
+_MAX_FIELD = 1 << 30
+
+
+class Document(NamedTuple):
+    """A text with its labels."""
+
+    text: str
+    labels: list[str] | None
+    """None if the file says nothing about labels."""
+    id: str | None
+
+
+class Fields(NamedTuple):
+    """Where a record has its text, labels and id; several fields of text are joined by a line."""
+
+    text: tuple[str, ...] = ("text",)
+    labels: str | None = None
+    """Default: ``labels``, else Annif's ``subject_uris`` or ``subjects``."""
+    id: str | None = None
+    """Default: ``id``, else Annif's ``document_id``, else none."""
+    separator: str = ";"
+    """Between labels that are one string; those of ``subject_uris`` are separated by spaces."""
+
+
+Records = Iterator[tuple[int, Mapping[str, Any]]]
+
+
+def read_documents(path: PathLike, fields: Fields = Fields()) -> Iterator[Document]:  # noqa: B008
+    """Read documents one by one; the suffix of the file tells its format.
+
+    ``.jsonl`` or ``.ndjson``, ``.csv`` and ``.parquet`` have fields by name. ``.tsv`` is Annif's: a
+    text, a tab, and labels separated by spaces on each line. All but Parquet may be compressed
+    (``.gz``, ``.xz``). ``-`` is standard input with JSON lines.
+
+    Raises
+    ------
+    FormatError
+        With the number of the line and what is wrong there.
+    """
+    read = _readers()[format_of(path)]
+    for number, record in read(path):
+        try:
+            yield _document(record, fields)
+        except ValueError as error:
+            raise FormatError(path, number, str(error)) from None
+
+
+def format_of(path: PathLike) -> str:
+    """Tell the format of a corpus from its name.
+
+    Examples
+    --------
+    >>> format_of("tagged.jsonl.gz")
+    'jsonl'
+    """
+    name = str(path).lower()
+    if name in ("-", STDIN):
+        return "jsonl"
+    suffix = Path(name.removesuffix(".gz").removesuffix(".xz")).suffix.removeprefix(".")
+    known = {"ndjson": "jsonl"} | {each: each for each in _readers()}
+    if suffix not in known:
+        raise ValueError(f"{path}: a corpus is named .jsonl, .csv, .tsv or .parquet, or is -")
+    return known[suffix]
+
+
+def _readers() -> dict[str, Callable[[PathLike], Records]]:
+    return {"jsonl": _json_lines, "csv": _csv_rows, "tsv": _tsv_lines, "parquet": _parquet_rows}
+
+
+def _lines(path: PathLike) -> Iterator[tuple[int, str]]:
+    with _open(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            if number == 1:
+                line = line.removeprefix(BOM)
+            try:
+                yield number, line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise FormatError(path, number, f"is not UTF-8: {error}") from None
+
+
+def _open(path: PathLike) -> Any:
+    return contextlib.nullcontext(sys.stdin.buffer) if str(path) == "-" else open_input(path)
+
+
+def _json_lines(path: PathLike) -> Records:
+    for number, line in _lines(path):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            what = f"is not JSON: {error.msg} (column {error.colno})"
+            raise FormatError(path, number, what) from None
+        except (ValueError, RecursionError) as error:
+            raise FormatError(path, number, f"is not JSON: {error}") from None
+        if not isinstance(record, dict):
+            raise FormatError(path, number, "is not a JSON object")
+        yield number, record
+
+
+def _csv_rows(path: PathLike) -> Records:
+    csv.field_size_limit(max(csv.field_size_limit(), _MAX_FIELD))  # texts are long
+    with _open(path) as stream:
+        text: IO[str] = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        reader = csv.DictReader(text, strict=True)
+        try:
+            for record in reader:
+                if None in record:
+                    raise FormatError(path, reader.line_num, "has more cells than the header")
+                yield (
+                    reader.line_num,
+                    {key: cell for key, cell in record.items() if cell is not None},
+                )
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise FormatError(path, reader.line_num + 1, str(error)) from None
+
+
+def _tsv_lines(path: PathLike) -> Records:
+    for number, line in _lines(path):
+        if line.strip():
+            text, tab, uris = line.rstrip("\r\n").partition("\t")
+            yield number, {"text": text} | ({"subject_uris": uris} if tab else {})
+
+
+def _parquet_rows(path: PathLike) -> Records:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError(_NEEDS_PYARROW) from error
+    try:
+        number = 0
+        for batch in pyarrow.parquet.ParquetFile(path).iter_batches():
+            for record in batch.to_pylist():
+                number += 1
+                yield number, record
+    except pyarrow.ArrowException as error:
+        raise FormatError(path, None, f"is not Parquet: {error}") from None
+
+
+def _document(record: Mapping[str, Any], fields: Fields) -> Document:
+    return Document(_text(record, fields.text), _labels(record, fields), _id(record, fields.id))
+
+
+def _text(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    parts = []
+    for name in names:
+        if name not in record:
+            raise ValueError(f"has no field {name!r}; it has {', '.join(record) or 'none'}")
+        value = record[name]
+        if value is not None and not isinstance(value, str):
+            raise ValueError(f"{name} is {_shown(value)}, not a text")
+        parts.append(value or "")
+    return "\n".join(parts)
+
+
+def _labels(record: Mapping[str, Any], fields: Fields) -> list[str] | None:
+    if fields.labels is not None and fields.labels not in record:
+        raise ValueError(f"has no field {fields.labels!r}; it has {', '.join(record) or 'none'}")
+    name = fields.labels or next((name for name in _LABELS if name in record), None)
+    if name is None:
+        return None
+    value = record[name]
+    if isinstance(value, str):
+        separator = None if name == "subject_uris" else fields.separator
+        value = [part.strip() for part in value.split(separator)]
+    if value is not None and not isinstance(value, list):
+        raise ValueError(f"{name} is {_shown(value)}, not a list of labels")
+    labels = [_label(each) for each in value or ()]
+    return list(dict.fromkeys(label for label in labels if label))
+
+
+def _label(value: Any) -> str:
+    if isinstance(value, dict):  # Annif's {"uri": ..., "label": ...}
+        value = value.get("uri") or value.get("label")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        raise ValueError(f"label {_shown(value)} is not a text")
+    return without_brackets(value)
+
+
+def without_brackets(uri: str) -> str:
+    """Remove the angle brackets that Annif's files may put around a URI."""
+    return uri[1:-1] if uri.startswith("<") and uri.endswith(">") else uri
+
+
+def _id(record: Mapping[str, Any], field: str | None) -> str | None:
+    if field is not None and field not in record:
+        raise ValueError(f"has no field {field!r}; it has {', '.join(record) or 'none'}")
+    name = field or next((name for name in _IDS if name in record), None)
+    return None if name is None or record[name] is None else str(record[name])
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def read_vocabulary(path: PathLike, language: str | None = None) -> dict[str, str]:
+    r"""Read names of labels by URI.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.csv`` with the columns ``uri`` and ``label_LANGUAGE``, else lines of URI, tab and name.
+    language : str, optional
+        Which column of a CSV file; default: the first.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "subjects.tsv")
+    >>> _ = path.write_text("<http://example.org/1>\tchess\n")
+    >>> read_vocabulary(path)
+    {'http://example.org/1': 'chess'}
+    """
+    with open_input(path) as stream:
+        text: IO[str] = io.TextIOWrapper(cast(Any, stream), encoding="utf-8-sig", newline="")
+        try:
+            if str(path).lower().removesuffix(".gz").removesuffix(".xz").endswith(".csv"):
+                return _from_csv(path, text, language)
+            return _from_tsv(text)
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise FormatError(path, None, str(error)) from None
+
+
+def _from_tsv(text: IO[str]) -> dict[str, str]:
+    cells = [line.rstrip("\r\n").split("\t") for line in text if line.strip()]
+    return {without_brackets(row[0]): row[1] for row in cells if len(row) > 1 and row[1]}
+
+
+def _from_csv(path: PathLike, text: IO[str], language: str | None) -> dict[str, str]:
+    reader = csv.DictReader(text)
+    names = [name for name in reader.fieldnames or () if name.startswith("label_")]
+    column = names[0] if language is None and names else f"label_{language}"
+    if "uri" not in (reader.fieldnames or ()) or column not in names:
+        raise FormatError(path, 1, f"the header needs the columns uri and {column}")
+    return {without_brackets(row["uri"]): row[column] for row in reader if row[column]}
+
 
 __all__ = ["Corpus", "Document", "Fields", "read_corpus", "read_documents"]
 

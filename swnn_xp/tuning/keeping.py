@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swnn_xp._checks import check_exponent
+from swnn_xp.checks import check_exponent
 from swnn_xp.learn.compression import unscaled_rows
 from swnn_xp.loading import AnyModel, is_ranked
 from swnn_xp.model.changes import compact

@@ -13,10 +13,18 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from swnn_xp.backends import resolve
-from swnn_xp.learn.prepare import Machine, Prepared, prepare
 from swnn_xp.learn.ranking import rank_found
 from swnn_xp.learn.settings import Rule, TrainingSettings
-from swnn_xp.learn.train import Progress, find_neighbours, judge, to_candidates, train_judged
+from swnn_xp.learn.train import (
+    Machine,
+    Prepared,
+    Progress,
+    find_neighbours,
+    judge,
+    prepare,
+    to_candidates,
+    train_judged,
+)
 from swnn_xp.model.targets import encode_labels, label_matrix
 from swnn_xp.ranker import SWNNRanker
 from swnn_xp.results import Neighbours

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from swnn_xp._html import facts
+from swnn_xp.notebook import facts
 
 RULES = {
     "best": "the best measured",

@@ -14,7 +14,7 @@ from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.model.targets import encode_labels, label_matrix
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.records import QuantisedRows
-from swnn_xp.search.top_rows import without_own
+from swnn_xp.search import without_own
 from swnn_xp.tuning.grids import (
     choose_best,
     choose_in_two_stages,

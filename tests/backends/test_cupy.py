@@ -92,9 +92,8 @@ def test_a_full_device_takes_the_product_path(monkeypatch):
 
 def test_the_kernels_keep_within_the_budget():
     from swnn_xp.backends import Options
-    from swnn_xp.backends._cuda_kernels import search_bytes
-    from swnn_xp.backends._device_index import Search
-    from swnn_xp.backends.cupy_ import CupyKernelIndex
+    from swnn_xp.backends.cupy_ import CupyKernelIndex, search_bytes
+    from swnn_xp.backends.device import Search
 
     budget = 3 * search_bytes(len(X), 5)
     (index,) = SWNNClassifier(backend="cupy").fit(X, Y)._model.segments

@@ -10,9 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier, write_xmc
-from swnn_xp.bulk.answers import Threshold
-from swnn_xp.bulk.lines import FORMATS, Columns, LineWriter
-from swnn_xp.bulk.output_format import OutputFormat, choose_format
+from swnn_xp.bulk.lines import FORMATS, Columns, LineWriter, OutputFormat, Threshold, choose_format
 from swnn_xp.cli.main import main
 from swnn_xp.results import RankedProbabilities, Ranking
 

@@ -10,9 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier, write_xmc
-from swnn_xp.bulk.answers import Threshold
 from swnn_xp.bulk.journal import ResumableOutput
-from swnn_xp.bulk.lines import FORMATS, Columns, LineWriter
+from swnn_xp.bulk.lines import FORMATS, Columns, LineWriter, Threshold
 from swnn_xp.bulk.predict_file import PredictJob, predict_file, predict_stream
 from swnn_xp.bulk.sources import RepositoryRows
 from swnn_xp.cli.main import main

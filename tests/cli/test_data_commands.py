@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier, read_xmc, write_names, write_xmc
-from swnn_xp._progress import Progress
 from swnn_xp.cli.main import main
 from swnn_xp.datasets import make_twin
+from swnn_xp.progress import Progress
 from swnn_xp.tuning import Split, tune
 
 

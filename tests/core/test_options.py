@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier
-from swnn_xp._checks import check_threads
 from swnn_xp.backends import numba_
 from swnn_xp.backends.numpy_ import NumpyIndex
+from swnn_xp.checks import check_threads
 
 RNG = np.random.default_rng(8)
 X = sp.random_array((300, 40), density=0.2, rng=RNG, format="csr")

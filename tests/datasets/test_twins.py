@@ -13,11 +13,19 @@ from scipy.sparse import csr_array, diags_array
 
 from swnn_xp import datasets
 from swnn_xp.datasets import PAPER_SUMMARIES, SHAPES
-from swnn_xp.datasets._degrees import degree_sequence, row_tail, thin, with_total
-from swnn_xp.datasets._matching import ColumnTopics, RowTopics, match
-from swnn_xp.datasets._paper import Summary
-from swnn_xp.datasets._registry import REGISTRY
-from swnn_xp.datasets._twins import _described, _full_size
+from swnn_xp.datasets.describe import Summary
+from swnn_xp.datasets.reading import REGISTRY
+from swnn_xp.datasets.twins import (
+    ColumnTopics,
+    RowTopics,
+    _described,
+    _full_size,
+    degree_sequence,
+    match,
+    row_tail,
+    thin,
+    with_total,
+)
 
 NAMES = sorted(PAPER_SUMMARIES)
 SCALES = {

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier
-from swnn_xp.bulk.model_digest import model_digest
+from swnn_xp.bulk.journal import model_digest
 from swnn_xp.distributed import ShardedClassifier, connect
 from swnn_xp.distributed.shards import StoredRecipe, make_shard
 from swnn_xp.distributed.tasks import labels_of_winners, search_shard

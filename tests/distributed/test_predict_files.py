@@ -14,7 +14,7 @@ import pytest
 from swnn_xp import SWNNClassifier, SWNNRanker, load, write_xmc
 from swnn_xp.cli.main import main
 from swnn_xp.distributed import OutputOptions, ShardedClassifier, predict_on_cluster
-from swnn_xp.distributed.output_parts import OutputParts
+from swnn_xp.distributed.predict_files import OutputParts
 from swnn_xp.io import write_names
 
 from .conftest import S

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from swnn_xp import LearnedWeights, SWNNRanker, write_xmc
 from swnn_xp.cli.main import main
 from swnn_xp.distributed import fit_on_cluster, train_on_cluster, training
-from swnn_xp.learn import descent
-from swnn_xp.learn.elsewhere import helpers
+from swnn_xp.learn import label_models as descent
+from swnn_xp.learn.label_models import helpers
 
 PARAMS = {"n_neighbors": 20, "n_candidates": 8}
 
@@ -56,7 +56,7 @@ def test_weights_are_the_same(client, learnable):
 
 def test_workers_do_the_work(client, learnable, monkeypatch):
     """Neither the searches nor the descent run in this process."""
-    from swnn_xp.learn import prepare
+    from swnn_xp.learn import train as prepare
 
     def here(*args):
         raise AssertionError("this process should not do that")

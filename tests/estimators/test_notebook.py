@@ -6,7 +6,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from swnn_xp import SWNNClassifier, SWNNRanker, _progress
+from swnn_xp import SWNNClassifier, SWNNRanker
+from swnn_xp import progress as _progress
 from swnn_xp.tuning import RankingSetting, Setting, tune, tune_ranking
 
 X = np.asarray([[1.0, 1, 0], [0, 1, 1], [1, 0, 0], [0, 0, 1]] * 5)

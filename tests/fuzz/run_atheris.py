@@ -24,7 +24,7 @@ class Plan(NamedTuple):
 
 
 ROOT = Path(__file__).resolve().parents[2]
-STORE = ("swnn_xp.store", "swnn_xp.model", "swnn_xp.rows.untrusted")
+STORE = ("swnn_xp.store", "swnn_xp.model", "swnn_xp.rows.canonical")
 PLANS = {
     "readers": Plan(("swnn_xp.io",), 300),
     "compressed": Plan(("swnn_xp.io", "gzip"), 300),
@@ -32,7 +32,7 @@ PLANS = {
     "documents": Plan(("swnn_xp.io", "swnn_xp.text", "json", "csv"), 400),
     "names": Plan(("swnn_xp.store",), 200),
     "raw_manifest": Plan(("swnn_xp.store", "swnn_xp.model", "json"), 4096),
-    "sealed_manifest": Plan((*STORE, "swnn_xp.learn", "swnn_xp._checks", "swnn_xp.text"), 100),
+    "sealed_manifest": Plan((*STORE, "swnn_xp.learn", "swnn_xp.checks", "swnn_xp.text"), 100),
     "array_files": Plan(STORE, 420),
     "ranker_files": Plan((*STORE, "swnn_xp.learn"), 420),
     "command_line": Plan(("swnn_xp.cli", "swnn_xp.io", "swnn_xp.bulk", "swnn_xp.tuning"), 12),

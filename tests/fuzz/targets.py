@@ -23,12 +23,13 @@ from both_readers import READERS, agree, outcome
 
 from swnn_xp import SWNNClassifier, SWNNRanker, load
 from swnn_xp.cli import main as cli
-from swnn_xp.io import FormatError, fast, read_xmc, streams, write_xmc
+from swnn_xp.io import FormatError, fast, read_xmc, write_xmc
+from swnn_xp.io import files as streams
 from swnn_xp.io.json_lines import iter_json_lines
 from swnn_xp.model import files as files_of_models
 from swnn_xp.store import manifest, open_arrays, opening
-from swnn_xp.store.names import LazyNames, decode_names, encode_names
-from swnn_xp.text.documents import read_documents
+from swnn_xp.store.files import LazyNames, decode_names, encode_names
+from swnn_xp.text.corpus import read_documents
 
 X = np.array([[1.0, 2, 0, 0], [0, 1, 1, 0], [3, 0, 0, 0.5], [0, 0, 0, 0]])
 Y = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0], [0, 0, 1]])

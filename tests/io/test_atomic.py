@@ -9,8 +9,7 @@ import threading
 import pytest
 
 from swnn_xp.cli._common import output
-from swnn_xp.io.atomic import open_atomic
-from swnn_xp.io.streams import open_output
+from swnn_xp.io.files import open_atomic, open_output
 
 OPENERS = [open_atomic, open_output]
 
@@ -61,7 +60,7 @@ def test_a_device_is_written_directly():
 def test_an_open_file_is_written_where_it_stands(tmp_path, name):
     (tmp_path / "link").symlink_to(name)
     script = (
-        "import sys; from swnn_xp.io.atomic import open_atomic\n"
+        "import sys; from swnn_xp.io.files import open_atomic\n"
         "with open_atomic(sys.argv[1]) as file: file.write(b'text ')"
     )
     (tmp_path / "out").write_text("kept ")

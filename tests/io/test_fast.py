@@ -12,7 +12,7 @@ from both_readers import READERS, outcome
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from swnn_kernels.text.decimal import powers_of_five, scaled
+from swnn_kernels.parse import powers_of_five, scaled
 from swnn_xp.io import fast, iter_xmc, read_xmc
 
 POWERS = powers_of_five()

@@ -228,7 +228,6 @@ print(caching._package_stamp() != before)
 
 
 def test_every_entry_point_has_the_stamp():
-    from swnn_kernels import warming  # noqa: F401  imports all of them
     from swnn_kernels._numba.caching import KERNELS, _package_stamp
 
     names = {compiled.py_func.__name__ for compiled in KERNELS}

@@ -9,7 +9,7 @@ import pytest
 from kernels.dense import canonical, first_rows
 
 from swnn_kernels import HybridIndex, Labels, Rows, Session, Settings, quantise, search
-from swnn_kernels.neighbours.sizes import FIRST
+from swnn_kernels.neighbours.records import FIRST
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 

@@ -5,13 +5,11 @@ import pytest
 
 from swnn_kernels import HybridIndex, Rows
 from swnn_kernels._numba import inline, kernel, struct_view, table
-from swnn_kernels.answer.buffers import prune_buffers
-from swnn_kernels.index.geometry import STEP_ROWS
-from swnn_kernels.index.views import PrunedIndex
-from swnn_kernels.neighbours.bitslice import to_bytes, weighted_sum
-from swnn_kernels.neighbours.grouping import counts_at, plan_groups
-from swnn_kernels.neighbours.records import PruneBuffers, Query
-from swnn_kernels.neighbours.sizes import PLANES
+from swnn_kernels.answer.searcher import prune_buffers
+from swnn_kernels.index.arrays import PrunedIndex
+from swnn_kernels.index.layout import STEP_ROWS
+from swnn_kernels.neighbours.bitslice import counts_at, plan_groups, to_bytes, weighted_sum
+from swnn_kernels.neighbours.records import PLANES, PruneBuffers, Query
 
 _open_index, _open_prune = struct_view(PrunedIndex), struct_view(PruneBuffers)
 

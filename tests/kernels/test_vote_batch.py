@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from swnn_kernels import Labels, vote_batch
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.records import LabelRows
-from swnn_xp.vote.votes import rank, vote
+from swnn_xp.vote import rank, vote
 
 
 @given(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from swnn_kernels import HybridIndex, Labels, Rows, Session, Settings, rank, vote_batch
-from swnn_kernels.scales import MOST_VOTERS
+from swnn_kernels.records import MOST_VOTERS
 from swnn_xp import SWNNClassifier
 
 
@@ -27,7 +27,7 @@ def test_more_neighbours_than_can_vote_are_refused():
 @pytest.mark.parametrize("backend", ["numba", "numpy"])
 def test_models_refuse_them_too(backend, monkeypatch):
     # Four million rows take too long for a test: the limit is lowered instead.
-    monkeypatch.setattr("swnn_kernels.checks.MOST_VOTERS", 3)
+    monkeypatch.setattr("swnn_kernels.records.MOST_VOTERS", 3)
     X = np.ones((5, 2))
     clf = SWNNClassifier(n_neighbors=10, backend=backend).fit(X, np.ones((5, 1)))
     calls = [clf.predict_topk, clf.predict_proba, clf.topk_probabilities]

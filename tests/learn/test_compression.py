@@ -13,7 +13,7 @@ from swnn_xp import SWNNClassifier, SWNNRanker, _relearning
 from swnn_xp.cli.main import main
 from swnn_xp.learn import compression
 from swnn_xp.learn.compression import merged_labels, unscaled_rows
-from swnn_xp.model.compression import covering_rows
+from swnn_xp.model.changes import covering_rows
 from swnn_xp.rows.canonical import label_rows
 from swnn_xp.tuning.keeping import smallest_part
 

@@ -8,8 +8,8 @@ from sklearn.svm import LinearSVC
 
 from swnn_kernels.learn import descent as kernels
 from swnn_kernels.learn.descent import MISSED, Pairs, Problem
-from swnn_xp.learn import descent
-from swnn_xp.learn.descent import LabelModels, train_labels
+from swnn_xp.learn import label_models as descent
+from swnn_xp.learn.label_models import LabelModels, train_labels
 from swnn_xp.rows.canonical import canonical_rows
 from swnn_xp.rows.quantise import quantise_rows
 

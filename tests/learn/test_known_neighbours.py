@@ -10,8 +10,8 @@ import swnn_xp
 from swnn_kernels.learn.known_neighbours import mark_near, similarities
 from swnn_kernels.records import Rows
 from swnn_xp import SWNNRanker
-from swnn_xp.learn import known_neighbours
-from swnn_xp.learn.known_neighbours import KnownNeighbours, neighbours_now
+from swnn_xp.learn import neighbours as known_neighbours
+from swnn_xp.learn.neighbours import KnownNeighbours, neighbours_now
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import canonical_rows
 from swnn_xp.rows.quantise import quantise_rows

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from swnn_kernels.learn.candidates import Selection, find_candidates
-from swnn_kernels.vote.labels import Labels
+from swnn_kernels.vote import Labels
 from swnn_xp import SWNNClassifier
 from swnn_xp.learn.candidates import Voters, copy_numbers, leave_one_out
 from swnn_xp.rows.canonical import canonical_rows, label_rows
@@ -84,7 +84,7 @@ def test_rows_that_differ_in_labels_alone_do_vote():
 
 def test_a_label_twice_in_a_forged_row_stays_inside_the_tables():
     """A regression: its share, above 1, had a bin beyond the last."""
-    from swnn_kernels.learn.bins import N_BINS, fill_bins
+    from swnn_kernels.learn.candidates import N_BINS, fill_bins
 
     forged = Labels.prepare(np.asarray([0, 3]), np.asarray([2, 2, 2]))
     found = np.asarray([[0]]), np.asarray([[0.5]])
@@ -96,8 +96,8 @@ def test_a_label_twice_in_a_forged_row_stays_inside_the_tables():
 
 
 def test_bins_are_the_knots_at_or_below():
-    from swnn_kernels.learn.bins import fill_bins
-    from swnn_xp.learn.vote_score import knots
+    from swnn_kernels.learn.candidates import fill_bins
+    from swnn_xp.learn.candidates import knots
 
     rng = np.random.default_rng(0)
     ends = knots() - 2.0**-10

@@ -5,9 +5,8 @@ import pytest
 from learn.test_descent import DENSE, ROWS, L, N, newton, own, problem, random_pairs
 
 from swnn_kernels.learn.descent import MISSED
-from swnn_xp.learn import descent
-from swnn_xp.learn.descent import train_labels
-from swnn_xp.learn.left_out import judge_left_out
+from swnn_xp.learn import label_models as descent
+from swnn_xp.learn.label_models import judge_left_out, train_labels
 from swnn_xp.rows.records import LabelRows
 
 OUT = np.arange(0, N, 9)

@@ -7,7 +7,7 @@ from learn.problems import rows_and_labels
 from swnn_xp import SWNNRanker, load
 from swnn_xp.cli.main import main
 from swnn_xp.io import write_xmc
-from swnn_xp.learn.rarity import LARGEST, rarity
+from swnn_xp.learn.train import LARGEST, rarity
 from swnn_xp.metrics import propensities
 
 X, _ = rows_and_labels(200, 25, 9)

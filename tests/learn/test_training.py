@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from learn.problems import digest, rows_and_labels
 
 from swnn_xp import LearnedWeights, SWNNRanker
-from swnn_xp.learn import descent, train
+from swnn_xp.learn import label_models as descent
+from swnn_xp.learn import train
 from swnn_xp.learn.candidates import Candidates
 from swnn_xp.learn.settings import TrainingSettings
 from swnn_xp.learn.train import vote_agreement
@@ -106,7 +107,7 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(monkeypatch, stage):
         if now == stage:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("swnn_xp._progress.StageProgress.show", show)
+    monkeypatch.setattr("swnn_xp.progress.StageProgress.show", show)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, Y)
     assert seen[-1] == stage

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swnn_xp.store import open_arrays, save_arrays, verify
-from swnn_xp.store.names import decode_names, encode_names
+from swnn_xp.store.files import decode_names, encode_names
 
 ARRAYS = {
     "indptr": np.arange(5, dtype=np.int64),

@@ -10,7 +10,7 @@ from structure.imports import cycles, import_graph, imports_of, module_files
 # From the bottom to the top: a module imports its own package and the layers below it.
 LAYERS = (
     {"swnn_kernels"},
-    {"_version", "_checks", "_estimator", "_feature_space", "_html", "_progress", "results"},
+    {"_version", "checks", "_estimator", "notebook", "progress", "results"},
     {"rows"},
     {"search"},
     {"vote"},

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from swnn_kernels._numba import IS_FULL, table
-from swnn_kernels.dtypes import Int64
 from swnn_kernels.parallel import in_order, once_property
+from swnn_kernels.records import Int64
 
 
 def test_threads_start_together_on_cold_models():

@@ -13,7 +13,7 @@ import numpy as np
 from swnn_kernels._numba import full
 from swnn_kernels._numba.scalars import prefetch, trailing_zeros
 from swnn_kernels._numba.vectors import at_least, load_floats, splat, store_floats
-from swnn_kernels.dtypes import Float32
+from swnn_kernels.records import Float32
 
 
 class _Probe(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from swnn_kernels._numba import plain
-from swnn_kernels.dtypes import Float32
+from swnn_kernels.records import Float32
 
 
 class _Probe(NamedTuple):

@@ -8,13 +8,19 @@ import numpy as np
 
 from swnn_kernels._numba import table
 from swnn_kernels.answer.searcher import Searcher
-from swnn_kernels.checks import check_k, check_n_jobs, check_removed, check_settings
 from swnn_kernels.index.hybrid import HybridIndex
 from swnn_kernels.index.validation import check_rows
 from swnn_kernels.neighbours.records import Task
 from swnn_kernels.parallel import in_parallel
-from swnn_kernels.records import Rows, Settings
-from swnn_kernels.vote.labels import Labels
+from swnn_kernels.records import (
+    Rows,
+    Settings,
+    check_k,
+    check_n_jobs,
+    check_removed,
+    check_settings,
+)
+from swnn_kernels.vote import Labels
 
 _NO_LABELS = Labels.prepare(np.zeros(1, np.int64), np.zeros(0, np.int32))
 

@@ -11,16 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from swnn_kernels._numba import IS_FULL, inline, kernel, struct_view
-from swnn_kernels.dtypes import Float64, Int64, Uint8, frozen
 from swnn_kernels.fixed_point import quantise_row
 from swnn_kernels.heap import sort_best_first
-from swnn_kernels.index.views import Postings, PrunedIndex
+from swnn_kernels.index.arrays import Postings, PrunedIndex
 from swnn_kernels.neighbours.exhaustive import search_exhaustive
 from swnn_kernels.neighbours.records import PruneBuffers, Query, QueryBuffers, Task
-from swnn_kernels.records import Rows
-from swnn_kernels.scales import VOTE_SCALE
-from swnn_kernels.vote.labels import Labels
-from swnn_kernels.vote.votes import vote
+from swnn_kernels.records import VOTE_SCALE, Float64, Int64, Rows, Uint8, frozen
+from swnn_kernels.vote import Labels, vote
 
 if IS_FULL:  # without vectors there is no pruned search
     from swnn_kernels.neighbours.pruned import search_pruned

@@ -1,4 +1,9 @@
-"""A search with its buffers, ready to answer canonical queries: one for each thread."""
+"""Which search answers: the choice is made once for an index and its settings.
+
+Buffers of one thread, allocated once and reused for every query.
+
+A search with its buffers, ready to answer canonical queries: one for each thread.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +13,146 @@ from typing import Any
 
 import numpy as np
 
-from swnn_kernels._numba import table
+from swnn_kernels._numba import IS_FULL, table
 from swnn_kernels.answer import kernels
-from swnn_kernels.answer.buffers import prune_buffers, query_buffers
-from swnn_kernels.answer.methods import is_pruned
 from swnn_kernels.index.hybrid import HybridIndex
-from swnn_kernels.vote.labels import Labels
+from swnn_kernels.index.layout import STEP_ROWS, STEP_WORDS
+from swnn_kernels.neighbours.records import (
+    BLOCK,
+    BUCKETS,
+    CANDIDATES,
+    CHUNK,
+    FIRST,
+    GROUP,
+    GROUP_PLANES,
+    LANES,
+    LONGEST_QUERY,
+    PACK,
+    PLANES,
+    SIGNIFICANT,
+    SUMS,
+    WEIGHT_CLASSES,
+    PruneBuffers,
+    QueryBuffers,
+    groups_of,
+)
+from swnn_kernels.records import aligned_zeros
+from swnn_kernels.vote import Labels, vote_buffers
+
+METHODS = ("auto", "exhaustive", "pruned")
+_FEW = 20  # with more than every 20th row as neighbour there is little to prune
+
+
+def is_pruned(index: HybridIndex, method: str, n_neighbors: int, longest: int) -> bool:
+    """Whether the pruned search answers queries of at most ``longest`` features.
+
+    The pruned search needs vectors and holds overlaps in 16 bits; where there are none, or overlaps
+    might not fit, the exhaustive search answers.
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {METHODS}, got {method!r}")
+    fits = longest <= LONGEST_QUERY and (longest < PACK or index.largest_row < PACK)
+    if method == "auto":
+        few = n_neighbors * _FEW <= index.n_rows or not index.stored.frequent_features.size
+        return IS_FULL and fits and few
+    return IS_FULL and fits and method == "pruned"
+
+
+def room_for(size: int, n_features: int) -> int:
+    """Length of queries to make buffers for when one of this size has come.
+
+    Twice as much as it needs; but beyond the longest query of the pruned search the slower
+    exhaustive one would answer all.
+    """
+    room = min(2 * size, n_features)
+    return min(room, LONGEST_QUERY) if size <= LONGEST_QUERY else room
+
+
+_KEYS = 2**16  # a slot for any 16-bit key: a damaged forward row cannot lead beyond
+
+
+def query_buffers(
+    index: HybridIndex, labels: Labels, n_neighbors: int, k: int, longest: int
+) -> QueryBuffers:
+    """Buffers for queries of at most ``longest`` features, ``n_neighbors`` rows and k labels."""
+    n_rows = index.n_rows
+    found = min(n_neighbors, n_rows)
+    is_wide = longest >= PACK and index.largest_row >= PACK
+    return QueryBuffers(
+        values=np.empty(longest),
+        indices=np.empty(longest, dtype=np.int32),
+        quantised=np.empty(longest, dtype=np.int32),
+        accumulators=aligned_zeros(max(index.stored.row_sizes.size, CHUNK), np.int64),
+        overlaps=np.zeros(n_rows if is_wide else 0, dtype=np.int32),
+        sims=np.empty(found),
+        rows=np.empty(found, dtype=np.int64),
+        **vote_buffers(labels.most_voted(found), k)._asdict(),
+    )
+
+
+def _integers(size: int) -> np.ndarray:
+    return np.zeros(size, dtype=np.int64)
+
+
+def _floats(size: int) -> np.ndarray:
+    return aligned_zeros(size, np.float32)
+
+
+def _words(lines: int) -> np.ndarray:
+    return aligned_zeros(lines * STEP_WORDS, np.uint64)
+
+
+def prune_buffers(index: HybridIndex, longest: int, budget: int) -> PruneBuffers:
+    """Buffers of the pruned search for queries of at most ``longest`` features."""
+    n_scores = index.stored.row_sizes.size if budget >= 0 else 0
+    groups = groups_of(longest)
+    summands = groups * GROUP_PLANES * SIGNIFICANT
+    room = summands // 6 + 64  # carries are an eighth of the lines added, carries included
+    return PruneBuffers(
+        query_quantised=np.zeros(_KEYS // 2, dtype=np.int32),
+        is_in_query=np.zeros(_KEYS // 2, dtype=np.uint8),
+        key_weights=np.zeros(_KEYS, dtype=np.uint16),
+        list_cursor=_integers(longest + 1),
+        list_end=_integers(longest + 1),
+        list_weight=_integers(longest + 1),
+        frequent_ids=_integers(longest),
+        positive_sum=_integers(1),
+        max_frequent_dot=np.zeros(1),
+        max_feature_dot=np.zeros(1),
+        bitmap_offsets=_integers(longest),
+        bitmap_weights=_integers(2 * longest),
+        class_ends=_integers(2 * WEIGHT_CLASSES),
+        sorted_bitmaps=_integers(2 * longest + GROUP),
+        group_ends=_integers(groups),
+        n_groups=_integers(1),
+        group_counts=_words(BLOCK * groups * GROUP_PLANES),
+        overlap_lines=_integers(groups * GROUP_PLANES),
+        overlap_indptr=_integers(PLANES + 2),
+        weight_lines=_integers(summands),
+        weight_indptr=_integers(PLANES + 2),
+        weight_step=np.zeros(1),
+        planes=_words(PLANES),
+        carries=_words(4 * room),
+        carry_lines=np.arange(room, dtype=np.int64) * STEP_WORDS,
+        row_sums=aligned_zeros(4 * SUMS, np.uint8),
+        masks=np.zeros(STEP_ROWS // LANES, dtype=np.uint8),
+        upper_bounds=_floats(FIRST),
+        scores=_floats(n_scores),
+        maxima=_floats(max(FIRST, n_scores) // LANES * 9 // 8),
+        touched=np.zeros(index.n_rows + 1, dtype=np.uint32),
+        candidate_rows=_integers(CANDIDATES),
+        candidate_overlaps=_integers(CANDIDATES),
+        candidate_accumulators=_integers(CANDIDATES),
+        candidate_bound_steps=_integers(CANDIDATES),
+        candidate_bounds=_floats(CANDIDATES),
+        histogram=np.zeros(BUCKETS, dtype=np.int32),
+        order=np.zeros(CANDIDATES, dtype=np.int32),
+        postings_read=_integers(1),
+        bitmaps_read=_integers(1),
+        rows_rescored=_integers(1),
+        sparse_credit=_integers(1),
+        n_unresolved=_integers(1),
+    )
 
 
 class Searcher:

@@ -9,20 +9,20 @@ import numpy as np
 from swnn_kernels._numba import table
 from swnn_kernels.answer import kernels
 from swnn_kernels.answer.batch import check_fit
-from swnn_kernels.answer.methods import room_for
-from swnn_kernels.answer.searcher import Searcher
-from swnn_kernels.checks import (
+from swnn_kernels.answer.searcher import Searcher, room_for
+from swnn_kernels.index.hybrid import HybridIndex
+from swnn_kernels.neighbours.records import Task
+from swnn_kernels.records import (
+    Rows,
+    Settings,
     check_budget,
     check_feature_weights,
     check_k,
     check_removed,
     check_settings,
+    frozen,
 )
-from swnn_kernels.dtypes import frozen
-from swnn_kernels.index.hybrid import HybridIndex
-from swnn_kernels.neighbours.records import Task
-from swnn_kernels.records import Rows, Settings
-from swnn_kernels.vote.labels import Labels
+from swnn_kernels.vote import Labels
 
 FAULTS = {
     kernels.BAD_IDS: "feature ids must be ascending, without repeats, and below {}",

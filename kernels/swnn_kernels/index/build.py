@@ -1,17 +1,358 @@
-"""Building the arrays of an index: which features are frequent, their levels, where values go."""
+"""Two levels of a frequent feature's values, which its bitmaps tell apart: small and large.
+
+A row's scale is 1 / sqrt(its size), the root mean square of a unit row's values. Every value of a
+frequent feature is at most scale * large, and those without a bit in the feature's second bitmap
+are at most scale * small. Features whose values are much alike have one bitmap. The few values
+beyond stay in the feature's postings list, as a rare feature's do, so that one huge value does not
+raise the level of all.
+
+Forward rows: a row's frequent features, the largest values first.
+
+So a rescoring may stop after a row's largest values: the rest can add only little.
+
+Kernels that put rows into the index's arrays, and read rows and values from them again.
+
+Rare features keep postings lists. A frequent feature becomes a bitmap over all rows, or two (see
+levels.py), and its values go into forward rows, where a rescoring finds those of one row together.
+
+Building the arrays of an index: which features are frequent, their levels, where values go.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from swnn_kernels._numba import table
-from swnn_kernels.index import layout
-from swnn_kernels.index.arrays import StoredArrays
-from swnn_kernels.index.forward_rows import sort_buffers
-from swnn_kernels.index.geometry import empty_bitmaps, padded, words_of
-from swnn_kernels.index.levels import Levels, choose_levels, scales_of
-from swnn_kernels.index.views import PrunedIndex, frequent_ids
-from swnn_kernels.records import Rows
+from swnn_kernels._numba import (
+    float_bits,
+    half_to_float,
+    inline,
+    kernel,
+    leading_zeros,
+    struct_view,
+    table,
+)
+from swnn_kernels.index.arrays import Postings, PrunedIndex, StoredArrays, frequent_ids
+from swnn_kernels.index.layout import (
+    empty_bitmaps,
+    frequent_id_of,
+    lo_of,
+    pack_hi,
+    padded,
+    quantised_of,
+    set_bit,
+    words_of,
+)
+from swnn_kernels.records import FRACTION_BITS, Int64, Rows, Uint8, Uint32
+
+_MOST_LISTED = 0.005  # share of a feature's values that may stay in its list
+_ALIKE = 0.85  # mean of the levels over the large one from which one bitmap is enough
+_BUCKETS = 128  # of a feature's ratios value / scale, eight to an octave
+_SHIFT = np.uint32(20)
+_LOWEST = (127 - 10) * 8  # ratios of 2**-10 and less fall into the first bucket
+_ONE = 2.0**FRACTION_BITS
+
+_open_rows = struct_view(Rows)
+
+
+class Levels(NamedTuple):
+    """The levels of the frequent features, and which values stay in their lists."""
+
+    small: np.ndarray  # float32
+    large: np.ndarray  # float32; equal to small where one bitmap is enough
+    last_bucket: np.ndarray  # int32: the last bucket of ratios that leave the list
+    n_listed: np.ndarray  # int64: number of values that stay
+
+
+@inline
+def ratio_of(quantised, scale):  # type: ignore[no-untyped-def]
+    """Ratio of a value to its row's scale, rounded up."""
+    return np.float32(abs(np.float64(quantised)) / (_ONE * np.float64(scale)) * (1.0 + 2.0**-22))
+
+
+@inline
+def bucket_of_ratio(quantised, ratio):  # type: ignore[no-untyped-def]
+    """Bucket of a ratio; the last one is for the value 1, which does not fit a forward entry."""
+    if quantised >= _ONE:
+        return np.int64(_BUCKETS - 1)
+    return min(max(np.int64(float_bits(ratio) >> _SHIFT) - _LOWEST, 0), _BUCKETS - 2)
+
+
+@kernel
+def _fill_scales(row_sizes, scales):  # type: ignore[no-untyped-def]
+    for row in range(row_sizes.size):
+        scale = np.float32((1.0 + 2.0**-20) / np.sqrt(np.float64(max(1, row_sizes[row]))))
+        scales[row] = np.uint16((float_bits(scale) + np.uint32(0xFFFF)) >> np.uint32(16))
+
+
+def scales_of(row_sizes: np.ndarray) -> np.ndarray:
+    """Scale of every row, rounded up to the upper half of a float32."""
+    scales = np.empty(row_sizes.size, dtype=np.uint16)
+    _fill_scales(row_sizes, scales)
+    return scales
+
+
+@kernel
+def _count_ratios(rows_table, frequent_id, scales, counts, tops):  # type: ignore[no-untyped-def]
+    """Count every frequent feature's ratios by bucket, and find the largest of each bucket."""
+    rows = _open_rows(rows_table)
+    for row in range(rows.indptr.size - 1):
+        scale = half_to_float(scales[row])
+        for p in range(rows.indptr[row], rows.indptr[row + 1]):
+            feature = frequent_id[rows.indices[p]]
+            if feature >= 0:
+                ratio = ratio_of(rows.quantised[p], scale)
+                bucket = bucket_of_ratio(rows.quantised[p], ratio)
+                counts[feature, bucket] += 1
+                tops[feature, bucket] = max(tops[feature, bucket], ratio)
+
+
+@inline
+def _last_bucket(counts, total):  # type: ignore[no-untyped-def]
+    """The last bucket that leaves the list, and the number of values beyond it."""
+    bucket = _BUCKETS - 2
+    listed = np.int64(counts[_BUCKETS - 1])
+    while bucket > 0 and listed + counts[bucket] <= _MOST_LISTED * total:
+        listed += counts[bucket]
+        bucket -= 1
+    return bucket, listed
+
+
+@kernel
+def _choose(counts, tops, small, large, last_bucket):  # type: ignore[no-untyped-def]
+    """Choose every feature's levels and the last bucket of values that leave its list."""
+    for feature in range(small.size):
+        total = np.int64(0)
+        for b in range(_BUCKETS):
+            total += counts[feature, b]
+        bucket, listed = _last_bucket(counts[feature], total)
+        last_bucket[feature] = bucket
+        top = np.float32(0.0)
+        for b in range(bucket + 1):
+            top = max(top, tops[feature, b])
+        # The small level saves (large - small) for every value up to it.
+        best, below = 0.0, np.int64(0)
+        small[feature] = top
+        large[feature] = top
+        for b in range(bucket + 1):
+            below += counts[feature, b]
+            saved = below * (np.float64(top) - np.float64(tops[feature, b]))
+            if tops[feature, b] > 0.0 and saved > max(
+                best, (1.0 - _ALIKE) * top * (total - listed)
+            ):
+                best = saved
+                small[feature] = tops[feature, b]
+
+
+def choose_levels(
+    rows: Rows, frequent_id: np.ndarray, scales: np.ndarray, n_frequent: int
+) -> Levels:
+    """Choose the levels of the frequent features."""
+    counts = np.zeros((n_frequent, _BUCKETS), dtype=np.int64)
+    tops = np.zeros((n_frequent, _BUCKETS), dtype=np.float32)
+    _count_ratios(table(rows), frequent_id, scales, counts, tops)
+    small = np.zeros(n_frequent, dtype=np.float32)
+    large = np.zeros(n_frequent, dtype=np.float32)
+    last_bucket = np.zeros(n_frequent, dtype=np.int32)
+    _choose(counts, tops, small, large, last_bucket)
+    beyond = np.arange(_BUCKETS) > last_bucket[:, None]
+    return Levels(small, large, last_bucket, np.where(beyond, counts, 0).sum(axis=1))
+
+
+_SIZES = 128  # buckets of magnitudes, four to an octave: within one, the order does not matter
+
+
+class SortBuffers(NamedTuple):
+    """Memory to sort a row of a given length in."""
+
+    hi: Uint32
+    lo: Uint8
+    histogram: Int64  # (_SIZES,)
+
+
+def sort_buffers(longest: int) -> SortBuffers:
+    """Memory to sort rows of at most ``longest`` entries in."""
+    return SortBuffers(
+        np.empty(longest, dtype=np.uint32),
+        np.empty(longest, dtype=np.uint8),
+        np.zeros(_SIZES, dtype=np.int64),
+    )
+
+
+@inline
+def _bucket_of(quantised):  # type: ignore[no-untyped-def]
+    """Bucket of a value's magnitude: its width and its two bits below the first."""
+    magnitude = abs(np.int64(quantised))
+    width = 64 - leading_zeros(magnitude)
+    return 4 * width + ((magnitude << 2 >> max(0, width - 1)) & 3)
+
+
+@inline
+def sort_row(index, first, last, buffers):  # type: ignore[no-untyped-def]
+    """Sort the entries first..last of the forward rows by falling magnitude."""
+    hi, lo, histogram = index.forward_hi, index.forward_lo, buffers.histogram
+    histogram[:] = 0
+    for p in range(first, last):
+        buffers.hi[p - first] = hi[p]
+        buffers.lo[p - first] = lo[p]
+        histogram[_bucket_of(quantised_of(hi[p], lo[p]))] += 1
+    slot = first
+    for bucket in range(_SIZES - 1, -1, -1):
+        count = histogram[bucket]
+        histogram[bucket] = slot
+        slot += count
+    for i in range(last - first):
+        bucket = _bucket_of(quantised_of(buffers.hi[i], buffers.lo[i]))
+        hi[histogram[bucket]] = buffers.hi[i]
+        lo[histogram[bucket]] = buffers.lo[i]
+        histogram[bucket] += 1
+
+
+_open_index = struct_view(PrunedIndex)
+_open_postings, _open_sort = struct_view(Postings), struct_view(SortBuffers)
+
+
+@kernel
+def count_features(indices, counts):  # type: ignore[no-untyped-def]
+    """Count the rows of every feature."""
+    for p in range(indices.size):
+        counts[indices[p]] += 1
+
+
+@inline
+def _add_listed(index, feature, row, quantised):  # type: ignore[no-untyped-def]
+    """Append a posting to a feature's list."""
+    slot = index.list_indptr[feature + 1]
+    index.list_indptr[feature + 1] = slot + 1
+    index.list_rows[slot] = row
+    index.list_quantised[slot] = quantised
+
+
+@inline
+def _add_forward(index, slot, row, frequent, quantised, is_large):  # type: ignore[no-untyped-def]
+    """Write a forward entry and its bits."""
+    index.forward_hi[slot] = pack_hi(frequent, is_large, quantised)
+    index.forward_lo[slot] = lo_of(quantised)
+    set_bit(index, index.bitmap_indptr[frequent], row)
+    if is_large:
+        set_bit(index, index.bitmap_indptr[frequent] + 1, row)
+
+
+@kernel
+def fill(rows_table, index_table, last_bucket, sort_table):  # type: ignore[no-untyped-def]
+    """Put every value into a list or a forward row.
+
+    ``list_indptr`` comes shifted by one place (list f starts at ``list_indptr[f + 1]``) and is
+    advanced to the usual form.
+    """
+    rows, index = _open_rows(rows_table), _open_index(index_table)
+    buffers = _open_sort(sort_table)
+    slot = np.int64(0)
+    for row in range(rows.indptr.size - 1):
+        scale = half_to_float(index.row_scales[row])
+        for p in range(rows.indptr[row], rows.indptr[row + 1]):
+            feature, quantised = rows.indices[p], rows.quantised[p]
+            frequent = np.int64(index.frequent_id[feature])
+            ratio = ratio_of(quantised, scale)
+            if frequent < 0 or bucket_of_ratio(quantised, ratio) > last_bucket[frequent]:
+                _add_listed(index, feature, row, quantised)
+            else:
+                is_large = ratio > index.level_small[frequent]
+                _add_forward(index, slot, row, frequent, quantised, is_large)
+                slot += 1
+        index.forward_indptr[row + 1] = slot
+        sort_row(index, index.forward_indptr[row], slot, buffers)
+
+
+@kernel
+def count_forward(forward_hi, counts):  # type: ignore[no-untyped-def]
+    """Count the forward entries of every frequent feature."""
+    for p in range(forward_hi.size):
+        counts[frequent_id_of(forward_hi[p])] += 1
+
+
+@inline
+def _copy(index, p, out, slot):  # type: ignore[no-untyped-def]
+    """Copy posting ``p`` of the lists to a slot of the postings."""
+    out.rows[slot] = index.list_rows[p]
+    out.quantised[slot] = index.list_quantised[p]
+
+
+@kernel
+def invert(index_table, out_table, cursor, out_cursor):  # type: ignore[no-untyped-def]
+    """Fill the postings of all features at ``out.indptr``, from lists and forward rows.
+
+    ``cursor`` and ``out_cursor`` are buffers: where the list and the output of each frequent
+    feature stand.
+    """
+    index, out = _open_index(index_table), _open_postings(out_table)
+    starts, frequent_features = index.list_indptr, index.frequent_features
+    for feature in range(starts.size - 1):
+        frequent = index.frequent_id[feature]
+        if frequent >= 0:
+            cursor[frequent] = starts[feature]
+            out_cursor[frequent] = out.indptr[feature]
+        for p in range(starts[feature], starts[feature + 1] if frequent < 0 else 0):
+            _copy(index, p, out, out.indptr[feature] + p - starts[feature])
+    for row in range(index.forward_indptr.size - 1):
+        for p in range(index.forward_indptr[row], index.forward_indptr[row + 1]):
+            frequent = frequent_id_of(index.forward_hi[p])
+            end = starts[frequent_features[frequent] + 1]
+            while cursor[frequent] < end and index.list_rows[cursor[frequent]] < row:
+                _copy(index, cursor[frequent], out, out_cursor[frequent])
+                cursor[frequent] += 1
+                out_cursor[frequent] += 1
+            out.rows[out_cursor[frequent]] = row
+            out.quantised[out_cursor[frequent]] = quantised_of(
+                index.forward_hi[p], index.forward_lo[p]
+            )
+            out_cursor[frequent] += 1
+    for frequent in range(frequent_features.size):
+        for p in range(cursor[frequent], starts[frequent_features[frequent] + 1]):
+            _copy(index, p, out, out_cursor[frequent] + p - cursor[frequent])
+
+
+@kernel
+def transpose(postings_table, rows_table, cursor):  # type: ignore[no-untyped-def]
+    """Fill rows with ascending features from postings; ``cursor`` is a buffer of zeros."""
+    postings, rows = _open_postings(postings_table), _open_rows(rows_table)
+    for feature in range(postings.indptr.size - 1):
+        for p in range(postings.indptr[feature], postings.indptr[feature + 1]):
+            row = postings.rows[p]
+            slot = rows.indptr[row] + cursor[row]
+            cursor[row] += 1
+            rows.indices[slot] = feature
+            rows.quantised[slot] = postings.quantised[p]
+
+
+@inline
+def _first_at_least(values, low, high, value):  # type: ignore[no-untyped-def]
+    """Position in ascending values[low:high] where a value is or would be."""
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def find(index_table, feature, row):  # type: ignore[no-untyped-def]
+    """Whether a row has a feature, and its value."""
+    index = _open_index(index_table)
+    last = index.list_indptr[feature + 1]
+    p = _first_at_least(index.list_rows, index.list_indptr[feature], last, row)
+    if p < last and index.list_rows[p] == row:
+        return True, np.int64(index.list_quantised[p])
+    frequent = index.frequent_id[feature]
+    if frequent >= 0:
+        for p in range(index.forward_indptr[row], index.forward_indptr[row + 1]):
+            if frequent_id_of(index.forward_hi[p]) == frequent:
+                return True, quantised_of(index.forward_hi[p], index.forward_lo[p])
+    return False, np.int64(0)
+
 
 FEWEST = 64
 """Rows below which no feature is frequent: a bitmap would be mostly padding."""
@@ -23,7 +364,7 @@ _MOST_FREQUENT = 2**15  # a key, twice a frequent id, fits 16 bits
 def build_arrays(rows: Rows, frequent: float | None, fewest: int) -> StoredArrays:
     """Build the arrays of an index from checked rows."""
     counts = np.zeros(rows.n_features, dtype=np.int64)
-    layout.count_features(rows.indices, counts)
+    count_features(rows.indices, counts)
     share = _default_share(counts, rows.n_rows) if frequent is None else frequent
     least = max(fewest, int(np.ceil(share * rows.n_rows)))
     features = _frequent_features(counts, least, rows.n_rows)
@@ -39,7 +380,7 @@ def build_arrays(rows: Rows, frequent: float | None, fewest: int) -> StoredArray
     )
     largest = int(row_sizes.max(initial=0))
     buffers = sort_buffers(largest)
-    layout.fill(table(rows), table(index), levels.last_bucket, table(buffers))
+    fill(table(rows), table(index), levels.last_bucket, table(buffers))
     more = {
         "sizes": np.array([rows.n_features, largest], dtype=np.int64),
         "list_indptr": index.list_indptr[:-1].copy(),
@@ -52,7 +393,7 @@ def build_arrays(rows: Rows, frequent: float | None, fewest: int) -> StoredArray
 def _allocated(
     rows: Rows, features: np.ndarray, levels: Levels, n_listed: np.ndarray
 ) -> PrunedIndex:
-    """Allocate the arrays that `layout.fill` fills; those of the rows are still missing."""
+    """Allocate the arrays that `fill` fills; those of the rows are still missing."""
     list_indptr = np.zeros(rows.n_features + 2, dtype=np.int64)
     np.cumsum(n_listed, out=list_indptr[2:])
     n_forward = rows.indices.size - int(list_indptr[-1])

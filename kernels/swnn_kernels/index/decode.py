@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from swnn_kernels.checks import check_indptr
 from swnn_kernels.index.arrays import KEY_BITS, LO_BITS, StoredArrays
-from swnn_kernels.records import Rows
+from swnn_kernels.records import Rows, check_indptr
 
 
 def decode_rows(arrays: dict[str, np.ndarray]) -> Rows:

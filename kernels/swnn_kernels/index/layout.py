@@ -1,161 +1,108 @@
-"""Kernels that put rows into the index's arrays, and read rows and values from them again.
+"""Where the bit of a row lies in a bitmap.
 
-Rare features keep postings lists. A frequent feature becomes a bitmap over all rows, or two (see
-levels.py), and its values go into forward rows, where a rescoring finds those of one row together.
+Sums over bitmaps go through the rows in steps of 512. The eight words of a step hold the rows in an
+order that lets `bitslice.to_bytes` write counters in the order of the rows.
+
+How a forward row stores an entry: key and high bits of a value in one word, low 8 bits apart.
+
+A key is twice the id of the frequent feature, plus 1 if the value is large (see levels.py).
+
+A rescoring reads the words first, one stream of memory, and most rows fall below the threshold
+before the low bits of their values are needed.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from swnn_kernels._numba import half_to_float, inline, kernel, struct_view
-from swnn_kernels.index.forward_entries import frequent_id_of, lo_of, pack_hi, quantised_of
-from swnn_kernels.index.forward_rows import SortBuffers, sort_row
-from swnn_kernels.index.geometry import set_bit
-from swnn_kernels.index.levels import bucket_of_ratio, ratio_of
-from swnn_kernels.index.views import Postings, PrunedIndex
-from swnn_kernels.records import Rows
+from swnn_kernels._numba import inline
+from swnn_kernels.index.arrays import KEY_BITS, LO_BITS
+from swnn_kernels.records import aligned_zeros
 
-_open_rows, _open_index = struct_view(Rows), struct_view(PrunedIndex)
-_open_postings, _open_sort = struct_view(Postings), struct_view(SortBuffers)
+STEP_ROWS = 512
+STEP_WORDS = 8
 
 
-@kernel
-def count_features(indices, counts):  # type: ignore[no-untyped-def]
-    """Count the rows of every feature."""
-    for p in range(indices.size):
-        counts[indices[p]] += 1
+def padded(n_rows: int) -> int:
+    """Number of rows, rounded up to whole steps."""
+    return -(-n_rows // STEP_ROWS) * STEP_ROWS
 
 
-@inline
-def _add_listed(index, feature, row, quantised):  # type: ignore[no-untyped-def]
-    """Append a posting to a feature's list."""
-    slot = index.list_indptr[feature + 1]
-    index.list_indptr[feature + 1] = slot + 1
-    index.list_rows[slot] = row
-    index.list_quantised[slot] = quantised
+def words_of(n_rows: int) -> int:
+    """Words of a bitmap: an odd number of cache lines.
 
-
-@inline
-def _add_forward(index, slot, row, frequent, quantised, is_large):  # type: ignore[no-untyped-def]
-    """Write a forward entry and its bits."""
-    index.forward_hi[slot] = pack_hi(frequent, is_large, quantised)
-    index.forward_lo[slot] = lo_of(quantised)
-    set_bit(index, index.bitmap_indptr[frequent], row)
-    if is_large:
-        set_bit(index, index.bitmap_indptr[frequent] + 1, row)
-
-
-@kernel
-def fill(rows_table, index_table, last_bucket, sort_table):  # type: ignore[no-untyped-def]
-    """Put every value into a list or a forward row.
-
-    ``list_indptr`` comes shifted by one place (list f starts at ``list_indptr[f + 1]``) and is
-    advanced to the usual form.
+    The words of a step come from many bitmaps. At an even distance they would share a few sets of
+    the first-level cache and evict each other.
     """
-    rows, index = _open_rows(rows_table), _open_index(index_table)
-    buffers = _open_sort(sort_table)
-    slot = np.int64(0)
-    for row in range(rows.indptr.size - 1):
-        scale = half_to_float(index.row_scales[row])
-        for p in range(rows.indptr[row], rows.indptr[row + 1]):
-            feature, quantised = rows.indices[p], rows.quantised[p]
-            frequent = np.int64(index.frequent_id[feature])
-            ratio = ratio_of(quantised, scale)
-            if frequent < 0 or bucket_of_ratio(quantised, ratio) > last_bucket[frequent]:
-                _add_listed(index, feature, row, quantised)
-            else:
-                is_large = ratio > index.level_small[frequent]
-                _add_forward(index, slot, row, frequent, quantised, is_large)
-                slot += 1
-        index.forward_indptr[row + 1] = slot
-        sort_row(index, index.forward_indptr[row], slot, buffers)
+    return (-(-n_rows // STEP_ROWS) | 1) * STEP_WORDS
 
 
-@kernel
-def count_forward(forward_hi, counts):  # type: ignore[no-untyped-def]
-    """Count the forward entries of every frequent feature."""
-    for p in range(forward_hi.size):
-        counts[frequent_id_of(forward_hi[p])] += 1
+def empty_bitmaps(n_bitmaps: int, n_rows: int) -> np.ndarray:
+    """Bitmaps of zeros that start on a cache line."""
+    words = words_of(n_rows)
+    return aligned_zeros(n_bitmaps * words, np.uint64).reshape(n_bitmaps, words)
 
 
 @inline
-def _copy(index, p, out, slot):  # type: ignore[no-untyped-def]
-    """Copy posting ``p`` of the lists to a slot of the postings."""
-    out.rows[slot] = index.list_rows[p]
-    out.quantised[slot] = index.list_quantised[p]
-
-
-@kernel
-def invert(index_table, out_table, cursor, out_cursor):  # type: ignore[no-untyped-def]
-    """Fill the postings of all features at ``out.indptr``, from lists and forward rows.
-
-    ``cursor`` and ``out_cursor`` are buffers: where the list and the output of each frequent
-    feature stand.
-    """
-    index, out = _open_index(index_table), _open_postings(out_table)
-    starts, frequent_features = index.list_indptr, index.frequent_features
-    for feature in range(starts.size - 1):
-        frequent = index.frequent_id[feature]
-        if frequent >= 0:
-            cursor[frequent] = starts[feature]
-            out_cursor[frequent] = out.indptr[feature]
-        for p in range(starts[feature], starts[feature + 1] if frequent < 0 else 0):
-            _copy(index, p, out, out.indptr[feature] + p - starts[feature])
-    for row in range(index.forward_indptr.size - 1):
-        for p in range(index.forward_indptr[row], index.forward_indptr[row + 1]):
-            frequent = frequent_id_of(index.forward_hi[p])
-            end = starts[frequent_features[frequent] + 1]
-            while cursor[frequent] < end and index.list_rows[cursor[frequent]] < row:
-                _copy(index, cursor[frequent], out, out_cursor[frequent])
-                cursor[frequent] += 1
-                out_cursor[frequent] += 1
-            out.rows[out_cursor[frequent]] = row
-            out.quantised[out_cursor[frequent]] = quantised_of(
-                index.forward_hi[p], index.forward_lo[p]
-            )
-            out_cursor[frequent] += 1
-    for frequent in range(frequent_features.size):
-        for p in range(cursor[frequent], starts[frequent_features[frequent] + 1]):
-            _copy(index, p, out, out_cursor[frequent] + p - cursor[frequent])
-
-
-@kernel
-def transpose(postings_table, rows_table, cursor):  # type: ignore[no-untyped-def]
-    """Fill rows with ascending features from postings; ``cursor`` is a buffer of zeros."""
-    postings, rows = _open_postings(postings_table), _open_rows(rows_table)
-    for feature in range(postings.indptr.size - 1):
-        for p in range(postings.indptr[feature], postings.indptr[feature + 1]):
-            row = postings.rows[p]
-            slot = rows.indptr[row] + cursor[row]
-            cursor[row] += 1
-            rows.indices[slot] = feature
-            rows.quantised[slot] = postings.quantised[p]
+def _word_of(row):  # type: ignore[no-untyped-def]
+    return (row >> 9) * STEP_WORDS + ((row & 63) >> 3)
 
 
 @inline
-def _first_at_least(values, low, high, value):  # type: ignore[no-untyped-def]
-    """Position in ascending values[low:high] where a value is or would be."""
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def _bit_of(row):  # type: ignore[no-untyped-def]
+    return np.uint64(((row & 7) << 3) | ((row >> 6) & 7))
 
 
-@kernel
-def find(index_table, feature, row):  # type: ignore[no-untyped-def]
-    """Whether a row has a feature, and its value."""
-    index = _open_index(index_table)
-    last = index.list_indptr[feature + 1]
-    p = _first_at_least(index.list_rows, index.list_indptr[feature], last, row)
-    if p < last and index.list_rows[p] == row:
-        return True, np.int64(index.list_quantised[p])
-    frequent = index.frequent_id[feature]
-    if frequent >= 0:
-        for p in range(index.forward_indptr[row], index.forward_indptr[row + 1]):
-            if frequent_id_of(index.forward_hi[p]) == frequent:
-                return True, quantised_of(index.forward_hi[p], index.forward_lo[p])
-    return False, np.int64(0)
+@inline
+def set_bit(index, bitmap, row):  # type: ignore[no-untyped-def]
+    """Set the bit of a row in a bitmap of the index."""
+    index.bitmaps[bitmap * index.bitmap_words + _word_of(row)] |= np.uint64(1) << _bit_of(row)
+
+
+@inline
+def has_bit(index, bitmap, row):  # type: ignore[no-untyped-def]
+    """Whether the bit of a row is set in a bitmap of the index."""
+    word = index.bitmaps[bitmap * index.bitmap_words + _word_of(row)]
+    return (word >> _bit_of(row)) & np.uint64(1) != 0
+
+
+LARGEST_LO = 2**LO_BITS - 1
+"""Largest value of the low bits."""
+_KEY = np.int64(2**KEY_BITS - 1)
+
+
+@inline
+def pack_hi(frequent_id, is_large, quantised):  # type: ignore[no-untyped-def]
+    """Join the key and the high bits, 16 with sign, of a value below 2**23."""
+    key = 2 * np.int64(frequent_id) + np.int64(is_large)
+    return np.uint32((((np.int64(quantised) >> LO_BITS) & _KEY) << KEY_BITS) | key)
+
+
+@inline
+def lo_of(quantised):  # type: ignore[no-untyped-def]
+    """Low 8 bits of a value."""
+    return np.uint8(np.int64(quantised) & LARGEST_LO)
+
+
+@inline
+def key_of(hi):  # type: ignore[no-untyped-def]
+    """Key of an entry: frequent id and level."""
+    return np.int64(hi) & _KEY
+
+
+@inline
+def frequent_id_of(hi):  # type: ignore[no-untyped-def]
+    """Frequent id of an entry."""
+    return key_of(hi) >> 1
+
+
+@inline
+def high_bits_of(hi):  # type: ignore[no-untyped-def]
+    """High bits of an entry's value."""
+    return np.int64(np.int32(hi)) >> KEY_BITS
+
+
+@inline
+def quantised_of(hi, lo):  # type: ignore[no-untyped-def]
+    """The whole value of an entry."""
+    return (high_bits_of(hi) << LO_BITS) + np.int64(lo)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import half_to_float, inline, kernel, struct_view, table
-from swnn_kernels.checks import check_indptr
-from swnn_kernels.index.arrays import StoredArrays
-from swnn_kernels.index.forward_entries import frequent_id_of, key_of, quantised_of
-from swnn_kernels.index.geometry import has_bit, padded, words_of
-from swnn_kernels.index.levels import ratio_of, scales_of
-from swnn_kernels.index.views import PrunedIndex
-from swnn_kernels.records import Rows
-from swnn_kernels.scales import FRACTION_BITS
+from swnn_kernels.index.arrays import PrunedIndex, StoredArrays
+from swnn_kernels.index.build import ratio_of, scales_of
+from swnn_kernels.index.layout import (
+    frequent_id_of,
+    has_bit,
+    key_of,
+    padded,
+    quantised_of,
+    words_of,
+)
+from swnn_kernels.records import FRACTION_BITS, Rows, check_indptr
 
 _LARGEST = 2**FRACTION_BITS
 _MOST_FREQUENT = 2**15

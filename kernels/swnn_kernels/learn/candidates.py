@@ -1,4 +1,10 @@
-"""Labels that a row's neighbours vote for: the best K of them, and their shares at several cuts.
+"""Bins of shares: a share decides which entry of a table it looks up.
+
+The bin of a share is the number of knots at or below ``share + 2**-10``, less one. Knots are evenly
+spaced within each power of two, so the bin is also the leading bits of the sum as an IEEE float64:
+one addition and one shift find it, and a binary search among the knots gives the same.
+
+Labels that a row's neighbours vote for: the best K of them, and their shares at several cuts.
 
 The share of a label at a cut c is the weight of those of the best c neighbours that have it, over
 the weight of all best c. Weights are integers, so a share is one IEEE division of exact integers.
@@ -11,10 +17,33 @@ from typing import NamedTuple
 import numpy as np
 
 from swnn_kernels._numba import inline, kernel, prefetch, struct_view, table
-from swnn_kernels.dtypes import Int32, Int64, frozen
+from swnn_kernels.fixed_point import vote_weight
 from swnn_kernels.heap import push, sort_best_first
-from swnn_kernels.similarity import vote_weight
-from swnn_kernels.vote.labels import Labels
+from swnn_kernels.records import Int32, Int64, frozen
+from swnn_kernels.vote import Labels
+
+SHARE_SHIFT = 2.0**-10
+"""Added to a share, so that its logarithm exists."""
+MANTISSA_BITS = 7
+N_BINS = (10 << MANTISSA_BITS) + 1
+"""Bins of a cut: ten powers of two, and the share 1."""
+_FIRST = (1023 - 10) << MANTISSA_BITS
+_DROPPED = 52 - MANTISSA_BITS
+
+
+@inline
+def bin_of(share):  # type: ignore[no-untyped-def]
+    """Find the bin of a share between 0 and 1; any other number gets the first or the last bin."""
+    bits = np.float64(share + SHARE_SHIFT).view(np.int64)
+    return min(max((bits >> _DROPPED) - _FIRST, np.int64(0)), np.int64(N_BINS - 1))
+
+
+@kernel
+def fill_bins(shares, bins):  # type: ignore[no-untyped-def]
+    """Find the bin of each share; both arrays are flat."""
+    for i in range(shares.size):
+        bins[i] = bin_of(shares[i])
+
 
 _BUCKETS = 256  # of votes: sixteen octaves
 _LINE = 16  # labels in a cache line

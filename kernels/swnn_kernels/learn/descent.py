@@ -5,6 +5,10 @@ For the pairs (row, sign y, offset o, cost c) of a label it finds the minimum of
 unit values and f its bias feature. With D = 1 / (2c) and a dual variable a >= 0 for each pair:
 ``G = y * (w.u + b * f + o) - 1 + D * a`` and ``a <- max(0, a - G / (|u|**2 + f**2 + D))``.
 A label depends on nothing but its own pairs and seed: any number of threads gives the same.
+
+(row, label) pairs of training, sorted by label.
+
+Vote scores of candidates from tables, and the sums that fitting those tables needs.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ MISSED = 2
 """Sign of a positive pair whose label was no candidate of its row."""
 
 
-class Rows(NamedTuple):
+class DescentRows(NamedTuple):
     """Training rows, of unit length before their features were scaled."""
 
     indptr: np.ndarray  # int64, (n_rows + 1,)
@@ -349,3 +353,88 @@ def descend(rows, pairs, problem, buffers, models, first, last):  # type: ignore
         if rows.left_out.size:
             scored = _score_left_out(rows, pairs, label, problem, buffers, models, scored)
     return last, kept, scored
+
+
+class Block(NamedTuple):
+    """Candidates of successive rows, and the labels these rows have."""
+
+    first: int  # number of the first row
+    labels: np.ndarray  # int32, (n, K): candidates, -1 where there is none
+    right: np.ndarray  # uint8, (n, K)
+    label_indptr: np.ndarray  # int64, (n_rows + 1,): the labels of all rows
+    label_indices: np.ndarray  # int32
+
+
+@inline
+def _is_candidate(labels, q, label):  # type: ignore[no-untyped-def]
+    found = False
+    for i in range(labels.shape[1]):
+        found |= labels[q, i] == label
+    return found
+
+
+@kernel
+def count_pairs(block, missed, counts):  # type: ignore[no-untyped-def]
+    """Add the pairs of each label to ``counts``; positives that are no candidates if ``missed``."""
+    for q in range(block.labels.shape[0]):
+        for i in range(block.labels.shape[1]):
+            if block.labels[q, i] >= 0:
+                counts[block.labels[q, i]] += 1
+        row = block.first + q
+        if missed:
+            for p in range(block.label_indptr[row], block.label_indptr[row + 1]):
+                if not _is_candidate(block.labels, q, block.label_indices[p]):
+                    counts[block.label_indices[p]] += 1
+
+
+@inline
+def _put(pairs, ends, label, row, offset, sign):  # type: ignore[no-untyped-def]
+    at = ends[label]
+    pairs.rows[at] = row
+    pairs.offsets[at] = offset
+    pairs.signs[at] = sign
+    ends[label] = at + 1
+
+
+@kernel
+def place_pairs(block, offsets, missed, missed_offset, ends, pairs):  # type: ignore[no-untyped-def]
+    """Put each pair of a block where its label's pairs have come to; ``ends`` moves on."""
+    for q in range(block.labels.shape[0]):
+        row = block.first + q
+        for i in range(block.labels.shape[1]):
+            label = block.labels[q, i]
+            if label >= 0:
+                sign = 1 if block.right[q, i] else -1
+                _put(pairs, ends, label, row, offsets[q, i], sign)
+        if missed:
+            for p in range(block.label_indptr[row], block.label_indptr[row + 1]):
+                if not _is_candidate(block.labels, q, block.label_indices[p]):
+                    _put(pairs, ends, block.label_indices[p], row, missed_offset, MISSED)
+
+
+@kernel
+def look_up(bins, tables, scores):  # type: ignore[no-untyped-def]
+    """Vote score of each candidate: bins (n, n_cuts), tables (n_cuts, N_BINS), all integers."""
+    for i in range(bins.shape[0]):
+        total = np.int64(0)
+        for c in range(bins.shape[1]):
+            total += tables[c, bins[i, c]]
+        scores[i] = total
+
+
+@kernel
+def add_moments(values, signs, weights, hessian, gradient):  # type: ignore[no-untyped-def]
+    """Add the second moments of the pairs inside the margin, and their first with the sign.
+
+    Only the lower triangle of ``hessian`` is filled.
+    """
+    n, m = values.shape
+    for i in range(n):
+        score = 0.0
+        for a in range(m):
+            score += weights[a] * values[i, a]
+        if signs[i] * score < 1.0:
+            for a in range(m):
+                gradient[a] += values[i, a] * signs[i]
+                for b in range(a + 1):
+                    hessian[a, b] += values[i, a] * values[i, b]

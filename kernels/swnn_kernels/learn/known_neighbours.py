@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import kernel, struct_view, table
-from swnn_kernels.dtypes import frozen
-from swnn_kernels.records import Rows
-from swnn_kernels.similarity import similarity
+from swnn_kernels.fixed_point import similarity
+from swnn_kernels.records import Rows, frozen
 
 _open_rows = struct_view(Rows)
 

@@ -12,13 +12,12 @@ import numpy as np
 
 from swnn_kernels._numba import inline, kernel, struct_view, table
 from swnn_kernels.answer.kernels import load_raw
-from swnn_kernels.checks import check_k, check_n_jobs
-from swnn_kernels.dtypes import Float64, Int32, Int64, frozen
 from swnn_kernels.heap import push, sort_best_first
-from swnn_kernels.learn.bins import N_BINS, bin_of
 from swnn_kernels.learn.candidates import (
+    N_BINS,
     Selection,
     Tally,
+    bin_of,
     collect,
     forget,
     make_tally,
@@ -39,8 +38,8 @@ from swnn_kernels.learn.scorer import (
     look_up_buffers,
 )
 from swnn_kernels.parallel import in_parallel
-from swnn_kernels.records import Rows
-from swnn_kernels.vote.labels import Labels
+from swnn_kernels.records import Float64, Int32, Int64, Rows, check_k, check_n_jobs, frozen
+from swnn_kernels.vote import Labels
 
 SCORE_BITS = 38
 """Scores are integers in steps of 2**-38."""

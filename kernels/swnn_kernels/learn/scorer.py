@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from swnn_kernels._numba import inline, prefetch
-from swnn_kernels.dtypes import Int16, Int32, Int64, Uint8, aligned_zeros, frozen
+from swnn_kernels.records import Int16, Int32, Int64, Uint8, aligned_zeros, frozen
 
 LINE_COLUMNS = 32
 """Columns of a dense row in a cache line."""

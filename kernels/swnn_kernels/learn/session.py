@@ -10,13 +10,12 @@ import numpy as np
 from swnn_kernels._numba import table
 from swnn_kernels.answer.kernels import RawQuery
 from swnn_kernels.answer.session import Session
-from swnn_kernels.checks import check_k
 from swnn_kernels.index.hybrid import HybridIndex
 from swnn_kernels.learn.candidates import Selection
 from swnn_kernels.learn.rank import RankCall, Thread, rank_raw
 from swnn_kernels.learn.scorer import Scorer
-from swnn_kernels.records import Settings
-from swnn_kernels.vote.labels import Labels
+from swnn_kernels.records import Settings, check_k
+from swnn_kernels.vote import Labels
 
 Model = tuple[Labels, Scorer, Selection]
 Pair = tuple[np.ndarray, np.ndarray]

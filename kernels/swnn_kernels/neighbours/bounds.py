@@ -27,8 +27,8 @@ from swnn_kernels._numba.vectors import (
     splat,
     store_floats,
 )
-from swnn_kernels.neighbours.sizes import OVERLAP_MASK, PACK_BITS, SUMS
-from swnn_kernels.scales import COS_SCALE
+from swnn_kernels.neighbours.records import OVERLAP_MASK, PACK_BITS, SUMS
+from swnn_kernels.records import COS_SCALE
 
 MARGIN = 1.0 - 2.0**-16
 

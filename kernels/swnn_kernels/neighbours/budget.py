@@ -12,18 +12,22 @@ import numpy as np
 from swnn_kernels._numba import half_to_float, inline, routine
 from swnn_kernels._numba.scalars import count_ones
 from swnn_kernels._numba.vectors import at_least, load_floats, load_short_floats, splat
-from swnn_kernels.index.geometry import STEP_ROWS
-from swnn_kernels.neighbours.bitslice import to_bytes, weighted_sum
+from swnn_kernels.index.layout import STEP_ROWS
+from swnn_kernels.neighbours.bitslice import counts_at, plan_groups, to_bytes, weighted_sum
 from swnn_kernels.neighbours.bounds import store_scores
-from swnn_kernels.neighbours.buckets import lowest_in, nth_largest, order_by_bounds
-from swnn_kernels.neighbours.completion import add_candidate, rescore_ordered, threshold_of
 from swnn_kernels.neighbours.dense import maxima_of_eights
-from swnn_kernels.neighbours.grouping import counts_at, plan_groups
 from swnn_kernels.neighbours.plan import as_weight
-from swnn_kernels.neighbours.records import Candidate, RowSlots
-from swnn_kernels.neighbours.sizes import CANDIDATES, LANES
+from swnn_kernels.neighbours.records import CANDIDATES, LANES, Candidate, RowSlots
+from swnn_kernels.neighbours.rescoring import (
+    add_candidate,
+    lowest_in,
+    nth_largest,
+    order_by_bounds,
+    rescore_ordered,
+    threshold_of,
+)
 from swnn_kernels.neighbours.sparse import touch_rows
-from swnn_kernels.scales import FRACTION_BITS
+from swnn_kernels.records import FRACTION_BITS
 
 _FEATURES = 16  # frequent features that rank the rows
 _BITS = 7  # their weights' sum fits a byte

@@ -13,21 +13,29 @@ from swnn_kernels._numba.vectors import (
     splat,
     store_floats,
 )
-from swnn_kernels.index.geometry import STEP_ROWS
-from swnn_kernels.neighbours.bitslice import to_bytes, weighted_sum
+from swnn_kernels.index.layout import STEP_ROWS
+from swnn_kernels.neighbours.bitslice import counts_at, to_bytes, weighted_sum
 from swnn_kernels.neighbours.bounds import bound_of_row, passing, store_bounds
-from swnn_kernels.neighbours.buckets import lowest_in, nth_largest
-from swnn_kernels.neighbours.completion import (
+from swnn_kernels.neighbours.plan import plan_sums
+from swnn_kernels.neighbours.records import (
+    CANDIDATES,
+    CHUNK,
+    FIRST,
+    LANES,
+    SUMS,
+    Candidate,
+    RowSlots,
+    Sweep,
+)
+from swnn_kernels.neighbours.rescoring import (
     add_candidate,
+    lowest_in,
+    nth_largest,
     rescore_all,
     rescore_best,
     threshold_of,
 )
-from swnn_kernels.neighbours.grouping import counts_at
-from swnn_kernels.neighbours.plan import plan_sums
-from swnn_kernels.neighbours.records import Candidate, RowSlots, Sweep
-from swnn_kernels.neighbours.sizes import CANDIDATES, CHUNK, FIRST, LANES, SUMS
-from swnn_kernels.scales import COS_SCALE
+from swnn_kernels.records import COS_SCALE
 
 _ENOUGH = 8  # times S groups of 64 rows: then few of the best rows share one
 _RAISE_AT = 6  # times S candidates: then it pays to raise the threshold before going on

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import inline
+from swnn_kernels.fixed_point import similarity
 from swnn_kernels.heap import push
-from swnn_kernels.neighbours.sizes import OVERLAP_MASK, PACK, PACK_BITS
-from swnn_kernels.similarity import similarity
+from swnn_kernels.neighbours.records import OVERLAP_MASK, PACK, PACK_BITS
 
 
 @inline

@@ -6,10 +6,9 @@ import numpy as np
 
 from swnn_kernels._numba import inline, leading_zeros, routine
 from swnn_kernels._numba.scalars import prefetch
-from swnn_kernels.neighbours.grouping import plan_groups
-from swnn_kernels.neighbours.records import Plan
-from swnn_kernels.neighbours.sizes import PACK, SIGNIFICANT
-from swnn_kernels.scales import FRACTION_BITS
+from swnn_kernels.neighbours.bitslice import plan_groups
+from swnn_kernels.neighbours.records import PACK, SIGNIFICANT, Plan
+from swnn_kernels.records import FRACTION_BITS
 
 # How weights are rounded: significant bits, bits of the largest sum, and the part of a feature's
 # mean share of max_frequent_dot that a second bitmap must save to be read.

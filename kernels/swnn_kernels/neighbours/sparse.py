@@ -9,13 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import half_to_float, inline, routine
+from swnn_kernels.fixed_point import similarity
 from swnn_kernels.heap import push
 from swnn_kernels.neighbours.bounds import MARGIN
-from swnn_kernels.neighbours.completion import add_candidate, rescore_all, threshold_of
-from swnn_kernels.neighbours.records import Candidate
-from swnn_kernels.neighbours.sizes import CANDIDATES, OVERLAP_MASK, PACK_BITS
-from swnn_kernels.scales import COS_SCALE, FRACTION_BITS
-from swnn_kernels.similarity import similarity
+from swnn_kernels.neighbours.records import CANDIDATES, OVERLAP_MASK, PACK_BITS, Candidate
+from swnn_kernels.neighbours.rescoring import add_candidate, rescore_all, threshold_of
+from swnn_kernels.records import COS_SCALE, FRACTION_BITS
 
 
 @inline

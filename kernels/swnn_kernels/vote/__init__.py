@@ -1,1 +1,0 @@
-"""The neighbours' labels vote."""

@@ -1,1 +1,0 @@
-"""Neighbours vote for their labels, and the best labels win: array API only."""
