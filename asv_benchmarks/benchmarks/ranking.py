@@ -110,7 +110,7 @@ class Neighbours(BackendSuite):
     batch = LARGE_BATCH
 
     def prepare(self, backend):
-        from swnn_xp.learn.neighbours import host_search
+        from swnn_xp.backends.index import host_search
         from swnn_xp.rows.records import slice_rows
 
         model = ranked(backend)._current_model()

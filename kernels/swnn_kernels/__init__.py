@@ -35,15 +35,15 @@ __all__ = [
 
 _HOMES = {
     "HybridIndex": "index.hybrid",
-    "Labels": "vote.labels",
+    "Labels": "vote",
     "Rows": "records",
     "Session": "answer.session",
     "Settings": "records",
-    "UntrustedIndex": "index.untrusted",
+    "UntrustedIndex": "index.hybrid",
     "quantise": "fixed_point",
     "rank": "answer.batch",
     "search": "answer.batch",
-    "vote_batch": "vote.batch",
+    "vote_batch": "vote",
     "warmup": "warming",
 }
 

@@ -33,9 +33,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from swnn_xp.datasets.describe import differences
-from swnn_xp.datasets.twins import idf_weights, tfidf
-
 
 @dataclass(frozen=True, repr=False)
 class Dataset:
@@ -403,3 +400,133 @@ def _unpack(lengths: Any, steps: Any, data: Any, n_columns: int) -> Any:
     )
     matrix.has_sorted_indices = matrix.has_canonical_format = True
     return matrix
+
+
+# Means are published with two decimals, and the two means of a set agree to about 0.1%.
+_ABSOLUTE, _RELATIVE = 0.006, 0.001
+
+
+def differences(published: Published, X_train: Any, y_train: Any, y_test: Any) -> tuple[str, ...]:
+    """Describe each difference in one sentence."""
+    n_rows, n_labels = y_train.shape[0], y_train.shape[1]
+    n_pairs = y_train.nnz
+    if published.means_over == "all":
+        n_rows += y_test.shape[0]
+        n_pairs += y_test.nnz
+    counts = [
+        ("features", published.n_features, X_train.shape[1]),
+        ("labels", published.n_labels, n_labels),
+        ("training rows", published.n_train, X_train.shape[0]),
+        ("test rows", published.n_test, y_test.shape[0]),
+    ]
+    means = [
+        ("points per label", published.points_per_label, n_pairs / max(n_labels, 1)),
+        ("labels per point", published.labels_per_point, n_pairs / max(n_rows, 1)),
+    ]
+    return tuple(
+        f"{what}: published {stated:,}, found {round(found, 2):,}"
+        for what, stated, found in [
+            *((w, t, f) for w, t, f in counts if t is not None and t != f),
+            *((w, t, f) for w, t, f in means if t is not None and not _close(t, f)),
+        ]
+    )
+
+
+def _close(stated: float, found: float) -> bool:
+    return abs(stated - found) <= _ABSOLUTE + _RELATIVE * stated
+
+
+class Description(NamedTuple):
+    """A known data set and where it is."""
+
+    published: Published
+    path: Path | None
+    """The training file, or the file of all rows; None if not found or shipped."""
+    at_hand: bool
+
+
+def describe(root: str | os.PathLike[str] | None = None) -> list[Description]:
+    """List every known data set with its published figures.
+
+    Parameters
+    ----------
+    root : path, optional
+        Folder to look for their files in; ``$SWNN_DATA`` if not given.
+
+    Returns
+    -------
+    list of Description
+        One per set, in the order of the registry.
+
+    Examples
+    --------
+    >>> from swnn_xp import datasets
+    >>> [row.published.n_labels for row in datasets.describe() if row.published.in_paper]
+    [13330, 30938, 205443, 325056, 670091, 2812281]
+    """
+    folder = data_root(root)
+    rows = []
+    for published in REGISTRY.values():
+        files = find_files(published.name, folder) if folder else None
+        at_hand = files is not None or published.name == "debtags"
+        rows.append(Description(published, files.data[0] if files else None, at_hand))
+    return rows
+
+
+def available(root: str | os.PathLike[str] | None = None) -> list[str]:
+    """Names of the known data sets that can be loaded here.
+
+    Parameters
+    ----------
+    root : path, optional
+        Folder to look for their files in; ``$SWNN_DATA`` if not given.
+
+    Returns
+    -------
+    list of str
+        "debtags", and what was found.
+
+    Examples
+    --------
+    >>> from swnn_xp import datasets
+    >>> "debtags" in datasets.available()
+    True
+    """
+    return [row.published.name for row in describe(root) if row.at_hand]
+
+
+def idf_weights(train: Any) -> Any:
+    """Inverse document frequency of each column, smoothed: ln((1 + n) / (1 + df)) + 1.
+
+    Parameters
+    ----------
+    train : csr_array
+        Term counts without stored zeros.
+
+    Returns
+    -------
+    ndarray
+        One weight per column, float64.
+    """
+    n_rows, n_columns = train.shape
+    df = np.bincount(train.indices, minlength=n_columns)
+    return np.log((1 + n_rows) / (1 + df)) + 1
+
+
+def tfidf(counts: Any, idf: Any) -> Any:
+    """(1 + ln count) * idf at every stored entry; rows are not normalised.
+
+    Parameters
+    ----------
+    counts : csr_array
+        Term counts without stored zeros.
+    idf : ndarray
+        One weight per column.
+
+    Returns
+    -------
+    csr_array
+        float32, of the same structure.
+    """
+    values = (1 + np.log(counts.data)) * idf[counts.indices]
+    return csr_array((values.astype(np.float32), counts.indices, counts.indptr), counts.shape)

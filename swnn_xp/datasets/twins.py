@@ -30,8 +30,68 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from swnn_xp.datasets.describe import PAPER_SUMMARIES, PaperSummaries, Summary
 from swnn_xp.datasets.reading import Dataset, Published, find_published
+
+
+class Summary(NamedTuple):
+    """Five numbers and the mean of a distribution, as the paper prints them (rounded)."""
+
+    minimum: int
+    first_quartile: int
+    median: int
+    third_quartile: int
+    maximum: int
+    mean: float
+
+
+class PaperSummaries(NamedTuple):
+    """The four tables' rows for one training set."""
+
+    label_occurrences: Summary
+    labels_per_row: Summary
+    features_per_row: Summary
+    feature_occurrences: Summary
+
+
+PAPER_SUMMARIES = {
+    "AmazonCat-13K": PaperSummaries(
+        Summary(1, 7, 28, 111, 335_211, 449),
+        Summary(1, 3, 4, 6, 57, 5),
+        Summary(1, 22, 45, 91, 2_113, 71),
+        Summary(1, 6, 13, 53, 499_293, 414),
+    ),
+    "Wiki10-31K": PaperSummaries(
+        Summary(1, 2, 2, 4, 11_411, 9),
+        Summary(1, 13, 19, 25, 30, 19),
+        Summary(8, 282, 520, 925, 3_288, 673),
+        Summary(1, 5, 11, 36, 7_103, 94),
+    ),
+    "Delicious-200K": PaperSummaries(
+        Summary(1, 3, 6, 17, 64_548, 74),
+        Summary(1, 9, 27, 77, 13_203, 76),
+        Summary(1, 35, 115, 340, 82_820, 301),
+        Summary(1, 4, 6, 14, 82_028, 76),
+    ),
+    "WikiLSHTC-325K": PaperSummaries(
+        Summary(1, 2, 5, 13, 293_936, 18),
+        Summary(1, 1, 2, 4, 198, 3),
+        Summary(1, 16, 30, 54, 5_053, 42),
+        Summary(1, 1, 1, 3, 274_175, 54),
+    ),
+    "Amazon-670K": PaperSummaries(
+        Summary(1, 2, 3, 4, 1_826, 4),
+        Summary(1, 5, 6, 7, 7, 5),
+        Summary(1, 23, 48, 96, 2_025, 76),
+        Summary(1, 6, 13, 54, 209_059, 273),
+    ),
+    "Amazon-3M": PaperSummaries(
+        Summary(1, 3, 7, 19, 12_014, 22),
+        Summary(1, 7, 20, 65, 100, 36),
+        Summary(0, 20, 37, 65, 2_443, 49),
+        Summary(1, 5, 8, 21, 330_125, 251),
+    ),
+}
+
 
 SHAPES = {
     # Titles of a few words, some of which are everywhere: most postings are in a few lists.
@@ -334,43 +394,6 @@ def column_topics(counts: Any, n_rows: int, stray: int, shift: float) -> ColumnT
     density = 0.15 + 0.3 * ((k * _PLASTIC[0]) % 1)  # share of the rows around that have the column
     width = np.where(k % stray == stray - 1, 1, np.minimum(1, counts / (density * n_rows)))
     return ColumnTopics((k * GOLDEN + shift) % 1, width, _BURST)
-
-
-def idf_weights(train: Any) -> Any:
-    """Inverse document frequency of each column, smoothed: ln((1 + n) / (1 + df)) + 1.
-
-    Parameters
-    ----------
-    train : csr_array
-        Term counts without stored zeros.
-
-    Returns
-    -------
-    ndarray
-        One weight per column, float64.
-    """
-    n_rows, n_columns = train.shape
-    df = np.bincount(train.indices, minlength=n_columns)
-    return np.log((1 + n_rows) / (1 + df)) + 1
-
-
-def tfidf(counts: Any, idf: Any) -> Any:
-    """(1 + ln count) * idf at every stored entry; rows are not normalised.
-
-    Parameters
-    ----------
-    counts : csr_array
-        Term counts without stored zeros.
-    idf : ndarray
-        One weight per column.
-
-    Returns
-    -------
-    csr_array
-        float32, of the same structure.
-    """
-    values = (1 + np.log(counts.data)) * idf[counts.indices]
-    return csr_array((values.astype(np.float32), counts.indices, counts.indptr), counts.shape)
 
 
 class TestRows(NamedTuple):

@@ -16,12 +16,12 @@ import numpy as np
 from distributed import Client, Future
 
 from swnn_kernels.learn.descent import DescentRows
+from swnn_xp.backends.index import Search
 from swnn_xp.distributed.cluster import connect, submit
 from swnn_xp.distributed.sharded import BLOCK, ShardedClassifier
 from swnn_xp.distributed.shards import RowsRecipe, even_bounds
 from swnn_xp.distributed.tasks import same
 from swnn_xp.learn.label_models import Helpers, LabelTask, TrainedTask, helped_by, train_task
-from swnn_xp.learn.neighbours import Search
 from swnn_xp.learned_weights import LearnedWeights
 from swnn_xp.ranker import SWNNRanker
 from swnn_xp.results import Neighbours

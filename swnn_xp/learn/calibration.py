@@ -22,7 +22,7 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from swnn_xp.backends import Options, Settings
-from swnn_xp.learn.neighbours import host_search
+from swnn_xp.backends.index import host_search
 from swnn_xp.model.files import Extra, SavedModel
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours, RankedProbabilities, Ranking

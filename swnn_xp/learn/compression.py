@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from swnn_xp.backends.index import Search, host_search
 from swnn_xp.learn.candidates import candidates_of, copy_numbers
-from swnn_xp.learn.neighbours import Search, host_search
 from swnn_xp.learn.settings import TrainingSettings
 from swnn_xp.learn.train import (
     Machine,

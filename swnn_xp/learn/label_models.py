@@ -41,9 +41,9 @@ from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.learn.scorer import Ranker
 from swnn_kernels.parallel import in_order
 from swnn_kernels.records import frozen
+from swnn_xp.backends.index import Search
 from swnn_xp.learn.calibration import Judgement
 from swnn_xp.learn.candidates import Candidates
-from swnn_xp.learn.neighbours import Search
 from swnn_xp.rows.quantise import QUANTISED_BITS, QUANTISED_SCALE
 from swnn_xp.rows.records import LabelRows, QuantisedRows, pointers_of_sizes
 

@@ -16,26 +16,9 @@ from numpy.typing import NDArray
 
 from swnn_kernels.learn.known_neighbours import mark_near, similarities
 from swnn_kernels.records import Rows
-from swnn_xp.backends import Index, Options, Placement
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.records import QuantisedRows, take_rows
-
-Search = Callable[[QuantisedRows, int, float], Neighbours]
-"""Finds neighbours of queries, given their number and beta; all on the host."""
-_HOST = np.empty((0, 0))
-
-
-def host_search(index: Index, placement: Placement, options: Options) -> Search:
-    """Make a function that searches an index for queries from the host."""
-
-    def search(queries: QuantisedRows, n_neighbors: int, beta: float) -> Neighbours:
-        wanted = max(1, min(n_neighbors, index.n_rows))
-        found = index.search(placement.rows(queries), wanted, beta, None, options)
-        return Neighbours(*placement.as_input_kind(_HOST, *found))
-
-    return search
-
 
 SearchPositions = Callable[[NDArray[np.int64]], Iterator[tuple[NDArray[np.int64], Neighbours]]]
 """Searches the rows at these positions, a block at a time."""

@@ -21,6 +21,7 @@ from swnn_kernels.learn.descent import Problem, look_up
 from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.vote import Labels
 from swnn_xp.backends import Index, Options, Placement
+from swnn_xp.backends.index import Search, host_search
 from swnn_xp.checks import check_exponent
 from swnn_xp.learn.calibration import Calibration, chosen_rows, fit_calibration
 from swnn_xp.learn.candidates import (
@@ -41,7 +42,7 @@ from swnn_xp.learn.label_models import (
     quantise_models,
     train_labels,
 )
-from swnn_xp.learn.neighbours import KnownNeighbours, Search, host_search, noted
+from swnn_xp.learn.neighbours import KnownNeighbours, noted
 from swnn_xp.learn.records import Learned
 from swnn_xp.learn.settings import Rule, TrainingSettings, label_costs
 from swnn_xp.metrics import propensities_of_counts

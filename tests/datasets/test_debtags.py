@@ -14,8 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from swnn_xp import datasets
-from swnn_xp.datasets.reading import _unpack
-from swnn_xp.datasets.twins import idf_weights, tfidf
+from swnn_xp.datasets.reading import _unpack, idf_weights, tfidf
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "make_debtags.py"
 

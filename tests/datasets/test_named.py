@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from swnn_xp import datasets
-from swnn_xp.datasets.describe import differences
-from swnn_xp.datasets.reading import REGISTRY, find_files, find_published
+from swnn_xp.datasets.reading import REGISTRY, differences, find_files, find_published
 
 TRAIN = "3 4 2\n0 0:1 2:2\n0,1 1:1\n1 3:5\n"
 TEST = "1 4 2\n1 0:3\n"

@@ -13,11 +13,11 @@ from scipy.sparse import csr_array, diags_array
 
 from swnn_xp import datasets
 from swnn_xp.datasets import PAPER_SUMMARIES, SHAPES
-from swnn_xp.datasets.describe import Summary
 from swnn_xp.datasets.reading import REGISTRY
 from swnn_xp.datasets.twins import (
     ColumnTopics,
     RowTopics,
+    Summary,
     _described,
     _full_size,
     degree_sequence,
