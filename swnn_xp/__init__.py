@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from swnn_xp._version import __version__
 
 if TYPE_CHECKING:
-    from swnn_xp._estimator import ModelChangedError
     from swnn_xp.classifier import SWNNClassifier
     from swnn_xp.io import read_names, read_svmlight, read_xmc, write_names, write_xmc
     from swnn_xp.learned_weights import LearnedWeights
     from swnn_xp.loading import load
     from swnn_xp.ranker import SWNNRanker
     from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
+    from swnn_xp.sklearn_api import ModelChangedError
 
 __all__ = [
     "LearnedWeights",
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ModelChangedError": "swnn_xp._estimator",
+    "ModelChangedError": "swnn_xp.sklearn_api",
     "LearnedWeights": "swnn_xp.learned_weights",
     "SWNNRanker": "swnn_xp.ranker",
     "load": "swnn_xp.loading",

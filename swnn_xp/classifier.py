@@ -1,4 +1,4 @@
-"""`SWNNClassifier`: the whole method behind scikit-learn's interface, without importing it."""
+"""`SWNNClassifier`: the method as published, behind scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -6,31 +6,24 @@ from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from swnn_xp._estimator import NotFittedError
-from swnn_xp._neighbour_estimator import NeighbourEstimator
-from swnn_xp.checks import check_count, check_flag, check_part, check_seed, check_threshold
-from swnn_xp.learn.calibration import (
-    Calibration,
-    calibrate_votes,
-    fitting_calibration,
-    predicted,
-    stored_votes,
-    votes_from,
+from swnn_xp.backends import Settings, resolve
+from swnn_xp.checks import (
+    check_count,
+    check_exponent,
+    check_feature_weights,
+    check_flag,
+    check_part,
+    check_seed,
+    check_threshold,
 )
-from swnn_xp.model.changes import compact, covering_rows
-from swnn_xp.model.explain import Explanation, explain_label, one_row
-from swnn_xp.model.files import Extra, SavedModel
-from swnn_xp.model.model import Model, label_id
-from swnn_xp.model.predictions import MatrixOf
-from swnn_xp.results import RankedProbabilities, Ranking
-from swnn_xp.search import in_slots
-from swnn_xp.vote import keep_votes, ones, ranked_shares, scores, shares
-
-__all__ = ["GIGABYTE", "NotFittedError", "SWNNClassifier"]
-
-GIGABYTE = 10**9
+from swnn_xp.estimator import GIGABYTE, NeighbourEstimator
+from swnn_xp.model.changes import compact, covering_rows, new_model
+from swnn_xp.model.explain import Explanation
+from swnn_xp.model.files import SavedModel
+from swnn_xp.model.model import LabelRanking, Model
+from swnn_xp.model.votes import VoteRanking, calibrate_votes
+from swnn_xp.rows.records import LabelRows, QuantisedRows
 
 
 class SWNNClassifier(NeighbourEstimator):
@@ -108,6 +101,7 @@ class SWNNClassifier(NeighbourEstimator):
     """
 
     saved_as = "swnn-classifier"
+    answer_params = ("n_neighbors", "alpha", "beta", "backend", "device", "calibrate")
 
     def __init__(
         self,
@@ -134,38 +128,70 @@ class SWNNClassifier(NeighbourEstimator):
         self.calibrate = calibrate
         self.threshold = threshold
 
-    def predict_topk(self, X: Any, k: int = 5) -> Ranking:
-        """Rank the labels of each row.
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any,
+        *,
+        feature_names: list[str] | None = None,
+        label_names: list[str] | None = None,
+        row_names: list[str] | None = None,
+        feature_weights: Any = None,
+        vectorizer: Any = None,
+    ) -> Self:
+        """Index the training rows.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix (n_rows, n_features), or texts with a ``vectorizer``
+        y : labels of the rows
+            A sparse or dense 0/1 matrix (n_rows, n_labels); or a list of labels for each row; or,
+            in one dimension, one class for each row. Predictions come back in the same form.
+        feature_names, label_names, row_names : list of str, optional
+            Names for people, used by `explain` and the command line. Labels that are texts name
+            themselves.
+        feature_weights : array of float (n_features,), optional
+            Positive factors of the features, such as `LearnedWeights` finds: rows and queries are
+            scaled by them before they are compared. The model keeps them.
+        vectorizer : TfidfVectorizer or TextVectorizer, optional
+            What turned, or is to turn, texts into the rows X, which may be a list of texts. The
+            model keeps it and takes texts from then on; its terms are the feature names.
 
         Returns
         -------
-        Ranking
-            ``labels`` and ``scores``, each (n_queries, k), best first; slots without a label hold
-            -1 and score 0.
+        self
         """
-        return super().predict_topk(X, k)
+        weights = check_feature_weights(feature_weights)
+        data = self._training_data(
+            X, y, feature_names=feature_names, label_names=label_names, row_names=row_names,
+            vectorizer=vectorizer,
+        )  # fmt: skip
+        if weights is not None and weights.size != data.rows.n_features:
+            raise ValueError(
+                f"feature_weights has {weights.size} weights, "
+                f"but X has {data.rows.n_features} features"
+            )
+        rows = data.placement.quantise(data.rows, weights)
+        model = new_model(data.index_class, data.placement, rows, data.labels, data.names)
+        model = replace(
+            model, feature_weights=weights, vectorizer=data.vectorizer, targets=data.targets
+        )
+        self._model = self._ranked_by_votes(model)
+        return self
 
-    def topk_probabilities(self, X: Any, k: int = 5) -> RankedProbabilities:
-        """Rank the labels of each row, with the probability that each is right.
-
-        Returns
-        -------
-        RankedProbabilities
-            ``labels``, ``scores`` and ``probabilities``, each (n_queries, k); labels and scores
-            are those of `predict_topk`, probabilities those of `predict_proba`.
-        """
-        model, settings, options = self._current_model(), self._settings(), self._options()
-        X = self._same_columns(model, X)
-        check_count(k, "k")
-        voters = model.n_voters(settings.n_neighbors)
-        found = model.search(model.queries(X), voters, settings.beta, options)
-        best = model.rank_found(found, settings.alpha, model.n_ranked(int(k)), options)
-        likely = ranked_shares(best, found, settings.alpha)
-        if (calibration := self._calibration(model)) is not None:
-            xp = array_namespace(likely)
-            likely = xp.where(best.labels >= 0, calibration.probabilities(likely), 0 * likely)
-        whole = in_slots(int(k), *best, likely)
-        return RankedProbabilities(*model.placement.as_input_kind(X, *whole))
+    @classmethod
+    def from_rows(
+        cls, rows: QuantisedRows, labels: LabelRows, feature_weights: Any = None, **params: Any
+    ) -> Self:
+        """Index rows on the host that are quantised already, scaled by the feature weights."""
+        made = cls(**params)
+        made.check_params()
+        backend = resolve(made.backend, rows.quantised)
+        index_class = backend.load()
+        placement = index_class.placement.find(backend.name, made.device)
+        model = new_model(index_class, placement, rows, labels)
+        made._model = made._ranked_by_votes(replace(model, feature_weights=feature_weights))
+        return made
 
     def compress(self, keep: float, *, random_state: int = 0) -> Self:
         """Keep a part of the rows, chosen at random but so that rare labels stay.
@@ -187,13 +213,13 @@ class SWNNClassifier(NeighbourEstimator):
         >>> clf.compress(0.67).n_samples_fit_
         2
         """
-        fitted = self._current_model()
+        fitted = self.current_model()
         model = compact(fitted)
         check_part(keep, "keep")
         check_seed(random_state)
         removed = np.ones(model.n_positions, bool)
         removed[covering_rows(model.checked_labels, float(keep), int(random_state))] = False
-        model = self._learn(compact(replace(model, removed=removed)))
+        model = self._ranked_by_votes(compact(replace(model, removed=removed)))
         self._replace_model(fitted, model, "compress")
         return self
 
@@ -206,62 +232,43 @@ class SWNNClassifier(NeighbourEstimator):
         label : int or str
             Label id, or its name if names were given to `fit`.
         """
-        model = self._current_model()
-        wanted = label_id(label, model.names.get("label_names"), model.labels.n_labels)
-        row = self._same_columns(model, one_row(model, x))
-        found = explain_label(model, row, wanted, self._settings(), self._options())
-        if (calibration := self._calibration(model)) is None:
-            return found
-        likely = calibration.probabilities(np.asarray(found.probability)).item()
-        return replace(found, probability=likely)
+        explanation: Explanation = self._explained(x, label)
+        return explanation
 
-    def _learn(self, model: Model) -> Model:
-        if not self.calibrate:
-            return model
-        return replace(model, learned=calibrate_votes(model, self._settings(), self._options()))
-
-    def _calibration(self, model: Model) -> Calibration | None:
-        """Map from shares to probabilities, if wanted; ValueError if there is none that fits."""
-        return fitting_calibration(model.learned, self._settings()) if self.calibrate else None
-
-    def _check_params(self) -> None:
-        super()._check_params()
+    def check_params(self) -> None:
+        """Raise ValueError if a parameter is not what it may be."""
+        check_count(self.n_neighbors, "n_neighbors")
+        check_exponent(self.alpha, "alpha")
+        check_exponent(self.beta, "beta")
+        self._check_machine()
         check_flag(self.calibrate, "calibrate")
         check_threshold(self.threshold)
         if isinstance(self.threshold, str) and not self.calibrate:
             raise ValueError("threshold='f1' needs calibrate=True")
 
-    def _saved_params(self) -> dict[str, Any]:
+    def saved_params(self) -> dict[str, Any]:
+        """Parameters that a saved model keeps, of types that JSON has."""
         more = {"calibrate": bool(self.calibrate), "threshold": self.threshold}
-        return super()._saved_params() | more
+        return self.settings._asdict() | more
 
-    def _extra(self, model: Model) -> Extra:
-        return Extra() if model.learned is None else stored_votes(model.learned)
+    @property
+    def settings(self) -> Settings:
+        """The parameters of the method."""
+        return Settings(int(self.n_neighbors), float(self.alpha), float(self.beta))
 
-    def _with_extra(self, model: Model, saved: SavedModel) -> Model:
-        return replace(model, learned=votes_from(saved))
+    def _ranked_by_votes(self, model: Model) -> Model:
+        """Rank by votes, calibrated if that is wanted."""
+        settings, calibrated = self.settings, None
+        if self.calibrate:
+            calibrated = calibrate_votes(model, settings, self.options)
+        return replace(model, ranking=VoteRanking(settings, bool(self.calibrate), calibrated))
 
-    def _ranking(self, model: Model, X: Any, k: int) -> Ranking:
-        X = self._same_columns(model, X)
-        check_count(k, "k")
-        wanted = model.n_ranked(int(k))
-        best = model.rank(model.queries(X), self._settings(), wanted, self._options())
-        return Ranking(*model.placement.as_input_kind(X, *in_slots(int(k), *best)))
+    def _current_ranking(self, model: Model) -> LabelRanking:
+        assert isinstance(model.ranking, VoteRanking)
+        settings, calibrate = self.settings, bool(self.calibrate)
+        if (model.ranking.settings, model.ranking.calibrate) == (settings, calibrate):
+            return model.ranking
+        return replace(model.ranking, settings=settings, calibrate=calibrate)
 
-    def _matrices(self, model: Model, X: Any, *wanted: MatrixOf) -> tuple[Any, ...]:
-        calibration = self._calibration(model)
-        votes = model.vote(model.queries(X), self._settings(), self._options())
-
-        def matrix(of: MatrixOf) -> Any:
-            kept, values = votes, shares(votes)
-            if of == "predicted":
-                kept = keep_votes(votes, predicted(values, self.threshold, calibration))
-                values = ones(kept)
-            elif of == "scores":
-                values = scores(votes)
-            elif calibration is not None:
-                values = calibration.probabilities(values)
-            csr = kept.indptr, kept.labels, values
-            return model.placement.as_sparse_like(X, *csr, model.labels.n_labels)
-
-        return tuple(map(matrix, wanted))
+    def _saved_ranking(self, saved: SavedModel, model: Model) -> LabelRanking:
+        return VoteRanking.from_saved(saved, self.settings, bool(self.calibrate))

@@ -6,8 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from swnn_xp._estimator import Estimator, not_fitted
-from swnn_xp._neighbour_estimator import check_training_rows
 from swnn_xp.backends import Options, get_backend
 from swnn_xp.checks import (
     check_columns,
@@ -18,12 +16,14 @@ from swnn_xp.checks import (
     check_threads,
     column_names,
 )
+from swnn_xp.estimator import check_training_rows
 from swnn_xp.learn.settings import TrainingSettings
 from swnn_xp.learn.train import host_indexer, learn_feature_weights
 from swnn_xp.model.targets import encode_labels
 from swnn_xp.progress import StageProgress
 from swnn_xp.rows.canonical import canonical_rows, to_csr
 from swnn_xp.rows.input_kind import host_matrix
+from swnn_xp.sklearn_api import Estimator, not_fitted
 
 GIGABYTE = 10**9
 
@@ -103,7 +103,7 @@ class LearnedWeights(Estimator):
         -------
         self
         """
-        settings = self._settings()
+        settings = self.training_settings()
         rows, labels = canonical_rows(host_matrix(X), "X"), encode_labels(y).labels
         check_training_rows(rows.indptr.size - 1, labels.n_rows)
         index_class = get_backend("numba").load()
@@ -155,7 +155,8 @@ class LearnedWeights(Estimator):
             input_tags=InputTags(sparse=True),
         )
 
-    def _settings(self) -> TrainingSettings:
+    def training_settings(self) -> TrainingSettings:
+        """What training is asked for; ValueError if a parameter is not what it may be."""
         check_count(self.n_neighbors, "n_neighbors")
         check_exponent(self.beta, "beta")
         check_count(self.max_rows, "max_rows")

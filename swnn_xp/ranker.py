@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from swnn_xp._neighbour_estimator import all_names, check_training_rows
-from swnn_xp._relearning import RelearningEstimator
-from swnn_xp.backends import Settings, resolve
+import numpy as np
+from numpy.typing import NDArray
+
 from swnn_xp.checks import (
     check_count,
     check_exponent,
@@ -16,39 +17,32 @@ from swnn_xp.checks import (
     check_positive,
     check_seed,
     check_threshold,
-    column_names,
     plain,
 )
-from swnn_xp.learn.calibration import by_label, ones, positive, probability, with_probabilities
+from swnn_xp.estimator import GIGABYTE, NeighbourEstimator
 from swnn_xp.learn.compression import prepare_again, train_part
-from swnn_xp.learn.explain import RankedExplanation, explain_ranking
-from swnn_xp.learn.ranking import rank_found
-from swnn_xp.learn.records import Learned, learned_from, stored_learned
+from swnn_xp.learn.explain import RankedExplanation
+from swnn_xp.learn.neighbours import by_id
+from swnn_xp.learn.ranking import CandidateRanking, ranking_of
+from swnn_xp.learn.relearn import relearn_labels
 from swnn_xp.learn.settings import Auto, TrainingSettings
-from swnn_xp.learn.train import Machine, check_rare_labels
-from swnn_xp.model.explain import one_row
-from swnn_xp.model.files import Extra, SavedModel
-from swnn_xp.model.model import Model, label_id
-from swnn_xp.model.predictions import MatrixOf
-from swnn_xp.model.targets import encode_labels
+from swnn_xp.learn.staleness import Staleness, staleness, trained_now
+from swnn_xp.learn.train import SearchBackend, check_rare_labels, prepare
+from swnn_xp.model.changes import compact
+from swnn_xp.model.files import SavedModel
+from swnn_xp.model.model import LabelRanking, Model, label_id
 from swnn_xp.progress import StageProgress
-from swnn_xp.results import RankedProbabilities, Ranking
-from swnn_xp.rows.canonical import canonical_rows
-from swnn_xp.rows.input_kind import host_matrix
-from swnn_xp.search import in_slots
-from swnn_xp.text.vectorizer import fit_vectorizer, term_names
+from swnn_xp.rows.canonical import exact_values
+from swnn_xp.rows.input_kind import host_array
+from swnn_xp.rows.records import LabelRows, ValueRows
 
-if TYPE_CHECKING:
-    from swnn_xp.learn.session import RankingSession
-
-GIGABYTE = 10**9
-_LEARNED_PARAMS = (
-    "n_neighbors", "alpha", "beta", "n_candidates", "C", "vote_weight", "feature_weights",
+_TRAINED_PARAMS = (
+    "n_neighbors", "alpha", "beta", "n_candidates", "C", "vote_weight", "learn_weights",
     "rare_labels", "calibrate", "random_state", "keep",
 )  # fmt: skip
 
 
-class SWNNRanker(RelearningEstimator):
+class SWNNRanker(NeighbourEstimator):
     """Multi-label classifier that ranks the labels of Sparse Weighted Nearest Neighbours.
 
     The most similar training rows, compared by learned feature weights, vote for candidate labels.
@@ -70,13 +64,13 @@ class SWNNRanker(RelearningEstimator):
     vote_weight : float or "auto", default "auto"
         Weight of the vote beside a label model: 0.4 to 0.65, smaller where the vote agrees with
         the labels.
-    feature_weights : bool, default True
+    learn_weights : bool, default True
         Learn feature weights for the search.
     rare_labels : float, default 0.0
         Weight of rarity, minus the logarithm of a label's propensity, in scores; try 0.25.
     calibrate : bool, default True
         Fit probabilities on rows that are left out of the label models for it; without it, a
-        probability is ``(score + 1) / 2`` and too timid.
+        probability is ``(score + 1) / 2`` and underconfident.
     threshold : "f1" or float, default "f1"
         What `predict` predicts: "f1" takes the score that gave the best micro-F1 on those rows; a
         number is the probability to be passed, 0.5 being the paper's rule.
@@ -127,6 +121,7 @@ class SWNNRanker(RelearningEstimator):
     """
 
     saved_as = "swnn-ranker"
+    answer_params = (*_TRAINED_PARAMS, "backend", "device")
 
     def __init__(
         self,
@@ -137,7 +132,7 @@ class SWNNRanker(RelearningEstimator):
         n_candidates: int | Auto = "auto",
         C: float | Auto = "auto",
         vote_weight: float | Auto = "auto",
-        feature_weights: bool = True,
+        learn_weights: bool = True,
         rare_labels: float = 0.0,
         calibrate: bool = True,
         keep: float = 1.0,
@@ -149,13 +144,13 @@ class SWNNRanker(RelearningEstimator):
         device: Any = None,
         allow_narrower: bool = False,
     ) -> None:
-        self.n_neighbors = n_neighbors  # type: ignore[assignment]
+        self.n_neighbors = n_neighbors
         self.alpha = alpha
         self.beta = beta
         self.n_candidates = n_candidates
         self.C = C
         self.vote_weight = vote_weight
-        self.feature_weights = feature_weights
+        self.learn_weights = learn_weights
         self.rare_labels = rare_labels
         self.calibrate = calibrate
         self.keep = keep
@@ -193,60 +188,88 @@ class SWNNRanker(RelearningEstimator):
         -------
         self
         """
-        self._check_params()
-        X, text = fit_vectorizer(X, vectorizer)
-        backend = resolve(self.backend, X)
-        index_class = backend.load()
-        placement = index_class.placement.find(backend.name, self.device, X)
-        labels, targets, found = encode_labels(y, label_names)
-        rows = canonical_rows(host_matrix(X), "X")
-        check_training_rows(rows.indptr.size - 1, labels.n_rows)
-        features = term_names(text, feature_names) or column_names(X)
-        names = all_names(rows, labels, features, found or label_names, row_names)
-        machine = Machine(index_class, placement, self._options())
-        model = self._train(rows, labels, machine, names)
-        self._model = replace(model, vectorizer=text, targets=targets)
+        data = self._training_data(
+            X, y, feature_names=feature_names, label_names=label_names, row_names=row_names,
+            vectorizer=vectorizer,
+        )  # fmt: skip
+        rows = data.rows._replace(
+            **{n: host_array(getattr(data.rows, n)) for n in ("indptr", "indices", "values")}
+        )
+        backend = SearchBackend(data.index_class, data.placement, self.options)
+        model = self._train(rows, data.labels, backend, data.names)
+        self._model = replace(model, vectorizer=data.vectorizer, targets=data.targets)
         return self
+
+    def relearn(self, labels: Iterable[int | str] | Literal["all"] | None = None) -> Self:
+        """Train labels again on the current rows.
+
+        Rows that `partial_fit` adds vote at once, but label models know nothing of them until they
+        are trained again. Each label gets the model that training everything on the current rows
+        would give it, to the last bit, if feature weights, vote score and the rule of C
+        stayed as they are; these, and probabilities, do stay. The time that takes grows with the
+        rows that changed and with the rows that have one of the labels as a candidate.
+
+        Label models learn from all rows. A model of which a part of the rows was kept (``keep``)
+        no longer has the others, so it can't learn again: fit it on all rows instead.
+
+        Parameters
+        ----------
+        labels : ids or names of labels, "all" or None
+            None: the labels whose rows have changed; see `staleness_`. "all": train everything,
+            feature weights and probabilities too; the answers are then those of `fit` on the rows
+            that are left, to the last bit, and rows keep their ids.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from swnn_xp import SWNNRanker
+        >>> X, y = [[1, 1, 0], [0, 1, 1], [1, 0, 0], [0, 0, 1]] * 5, [[1, 0], [0, 1]] * 10
+        >>> clf = SWNNRanker(n_neighbors=3).fit(X, y).partial_fit([[1, 1, 1]] * 2, [[0, 0, 1]] * 2)
+        >>> clf.relearn().staleness_.labels.tolist()
+        []
+        """
+        model = self.current_model()
+        if self.keep < 1:
+            raise ValueError(
+                f"label models learn from all rows, but the ranker kept a part (keep={self.keep:g})"
+                " and the others are gone: call fit with all rows"
+            )
+        if isinstance(labels, str):
+            if labels != "all":
+                raise ValueError(f"labels must be 'all', None or a list of labels, got {labels!r}")
+            self._replace_model(model, self._refitted(model), "relearn")
+            return self
+        wanted = np.zeros(model.labels.n_labels, bool)
+        wanted[_staleness(model).labels if labels is None else _ids(model, labels)] = True
+        if wanted.any():
+            with StageProgress() as progress:
+                trained = relearn_labels(model, wanted, self.training_settings(), progress.show)
+            self._replace_model(model, trained, "relearn")
+        return self
+
+    @property
+    def staleness_(self) -> Staleness:
+        """What has changed since labels were trained."""
+        return _staleness(self.model_)
 
     def compress(self, keep: float) -> Self:
         """Leave this part of the rows in the index, and train again on all of them."""
-        model = self._current_model()
+        model = self.current_model()
         check_part(keep, "keep")
         if self.keep < 1:
-            raise ValueError("the rows stand for others already; fit again to keep another part")
-        machine = Machine(type(model.segments[0]), model.placement, self._options())
-        ready = prepare_again(model, self._training_settings(), machine)
+            raise ValueError(
+                f"already compressed (keep={self.keep:g}): fit again to keep another part"
+            )
+        backend = SearchBackend(type(model.segments[0]), model.placement, self.options)
+        ready = prepare_again(model, self.training_settings(), backend)
         with StageProgress() as progress:
-            small = train_part(ready, machine, float(keep), progress.show)
-        self._replace_model(model, self._noted(small, keep), "compress", keep=keep)
+            small = train_part(ready, backend, float(keep), progress.show)
+        record = self._with_training_record(small, keep)
+        self._replace_model(model, record, "compress", keep=keep)
         return self
-
-    def predict_topk(self, X: Any, k: int = 5) -> Ranking:
-        """Rank the labels of each row.
-
-        Returns
-        -------
-        Ranking
-            ``labels`` and ``scores``, each (n_queries, k), best first; slots without a label hold
-            -1 and score 0. A score above 0 means that the label is more likely right than wrong.
-        """
-        return super().predict_topk(X, k)
-
-    def topk_probabilities(self, X: Any, k: int = 5) -> RankedProbabilities:
-        """Rank the labels of each row, with the probability that each is right.
-
-        Returns
-        -------
-        RankedProbabilities
-            ``labels``, ``scores`` and ``probabilities``, each (n_queries, k); labels and scores
-            are those of `predict_topk`, probabilities those of `predict_proba`.
-        """
-        model = self._current_model()
-        X = self._same_columns(model, X)
-        check_count(k, "k")
-        best = self._ranked(model, X, model.n_ranked(int(k)))
-        likely = with_probabilities(best, model.learned.calibration)
-        return RankedProbabilities(*model.placement.as_input_kind(X, *in_slots(int(k), *likely)))
 
     def explain(self, x: Any, label: int | str) -> RankedExplanation:
         """Show how much of a label's score is the vote, and how much its model.
@@ -257,73 +280,37 @@ class SWNNRanker(RelearningEstimator):
         label : int or str
             Label id, or its name if names were given to `fit`.
         """
-        model = self._current_model()
-        wanted = label_id(label, model.names.get("label_names"), model.labels.n_labels)
-        row = self._same_columns(model, one_row(model, x))
-        return explain_ranking(model, row, wanted, self._settings(model), self._options())
-
-    def session(self, *, budget: int | None = None) -> RankingSession:
-        """Open a session for real-time answers; see `SWNNClassifier.session`."""
-        from swnn_xp.learn.session import RankingSession
-
-        return RankingSession(self._follower(), budget=budget)
+        explanation: RankedExplanation = self._explained(x, label)
+        return explanation
 
     @property
     def n_neighbors_(self) -> int:
         """Number of neighbours that vote."""
-        return self._learned().selection.cuts[-1]
+        return self._ranking().selection.cuts[-1]
 
     @property
     def n_candidates_(self) -> int:
         """Number of labels that are ranked for a row."""
-        return self._learned().selection.n_candidates
+        return self._ranking().selection.n_candidates
 
     @property
     def C_(self) -> float:
         """How closely the label models were fitted."""
-        return self._learned().rule.C
+        return self._ranking().rule.C
 
     @property
     def vote_weight_(self) -> float:
         """Weight of the vote beside a label model."""
-        return self._learned().rule.vote_weight
+        return self._ranking().rule.vote_weight
 
     @property
     def candidate_recall_(self) -> float:
         """Share of the training rows' labels among their first 50 candidates."""
-        return self._learned().recall
+        return self._ranking().recall
 
-    def _ranked(self, model: Model, X: Any, k: int) -> Ranking:
-        options, learned = self._options(), model.learned
-        X = model.rows_of(X)  # once for both
-        voters = model.n_voters(learned.selection.cuts[-1])
-        found = model.search(model.queries(X), voters, learned.beta, options)
-        return rank_found(model, model.queries(X, weighted=False), found, k, options)
-
-    def _ranking(self, model: Model, X: Any, k: int) -> Ranking:
-        X = self._same_columns(model, X)
-        check_count(k, "k")
-        best = self._ranked(model, X, model.n_ranked(int(k)))
-        return Ranking(*model.placement.as_input_kind(X, *in_slots(int(k), *best)))
-
-    def _matrices(self, model: Model, X: Any, *wanted: MatrixOf) -> tuple[Any, ...]:
-        calibration, n_candidates = model.learned.calibration, model.learned.selection.n_candidates
-        labels, scores = self._ranked(model, X, n_candidates)
-
-        def matrix(of: MatrixOf) -> Any:
-            values = {"scores": positive, "probabilities": probability, "predicted": ones}[of]
-            threshold = self.threshold if of == "predicted" else None
-            csr = by_label(labels, scores, values, threshold, calibration)
-            return model.placement.as_sparse_like(X, *csr, model.labels.n_labels)
-
-        return tuple(map(matrix, wanted))
-
-    def _learned(self) -> Learned:
-        learned: Learned = self._fitted_model().learned
-        return learned
-
-    def _training_settings(self) -> TrainingSettings:
-        options = self._options()
+    def training_settings(self) -> TrainingSettings:
+        """What training is asked for."""
+        options = self.options
         return TrainingSettings(
             n_neighbors=plain(self.n_neighbors),
             alpha=float(self.alpha),
@@ -338,11 +325,8 @@ class SWNNRanker(RelearningEstimator):
             memory_budget=options.memory_budget,
         )
 
-    def _settings(self, model: Model | None = None) -> Settings:
-        learned: Learned = (model or self._fitted_model()).learned
-        return Settings(learned.selection.cuts[-1], learned.selection.alpha, learned.beta)
-
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Raise ValueError if a parameter is not what it may be."""
         check_exponent(self.alpha, "alpha")
         check_exponent(self.beta, "beta")
         for name in ("n_neighbors", "n_candidates"):
@@ -352,7 +336,7 @@ class SWNNRanker(RelearningEstimator):
             check_positive(self.C, "C")
         if self.vote_weight != "auto":
             check_exponent(self.vote_weight, "vote_weight")
-        check_flag(self.feature_weights, "feature_weights")
+        check_flag(self.learn_weights, "learn_weights")
         check_rare_labels(self.rare_labels)
         check_flag(self.calibrate, "calibrate")
         check_threshold(self.threshold)
@@ -360,15 +344,81 @@ class SWNNRanker(RelearningEstimator):
         check_part(self.keep, "keep")
         self._check_machine()
 
-    def _learned_params(self) -> dict[str, Any]:
-        return {name: plain(getattr(self, name)) for name in _LEARNED_PARAMS}
+    def _train(
+        self,
+        rows: ValueRows,
+        labels: LabelRows,
+        backend: SearchBackend,
+        names: Mapping[str, list[str]],
+    ) -> Model:
+        """Train everything on rows."""
+        with StageProgress() as progress:
+            ready = prepare(
+                rows, labels, self.training_settings(), backend, progress.show,
+                weighted=self.learn_weights, names=names,
+            )  # fmt: skip
+            model = train_part(ready, backend, float(self.keep), progress.show)
+        return self._with_training_record(replace(model, values=exact_values(rows.values)))
 
-    def _saved_params(self) -> dict[str, Any]:
-        return dict(self._learned().params) | {"threshold": plain(self.threshold)}
+    def _with_training_record(self, model: Model, keep: float | None = None) -> Model:
+        """Record the parameters and the rows of the training; ``keep`` if it is about to change.
 
-    def _extra(self, model: Model) -> Extra:
-        return stored_learned(model.learned)
+        Where kept rows stand for others, which are not there to learn from, values go.
+        """
+        keep = self.keep if keep is None else keep
+        params = self.trained_params() | {"keep": plain(keep)}
+        ranking = replace(ranking_of(model), params=params, trained=trained_now(model))
+        if ranking.known is not None:
+            ranking = replace(ranking, known=by_id(model, ranking.known.neighbours))
+        return replace(model, ranking=ranking, values=None if keep < 1 else model.values)
 
-    def _with_extra(self, model: Model, saved: SavedModel) -> Model:
-        learned = learned_from(saved, model.n_features)
-        return replace(model, learned=learned)
+    def _refitted(self, model: Model) -> Model:
+        """Train everything on the rows that are left; they keep their ids."""
+        old = compact(model)
+        backend = SearchBackend(type(old.segments[0]), old.placement, self.options)
+        new = self._train(old.value_rows(), old.checked_labels, backend, old.names)
+        new = replace(
+            old,
+            segments=new.segments,
+            feature_weights=new.feature_weights,
+            ranking=new.ranking,
+            version=model.version + 1,
+            untrusted=False,
+        )
+        return self._with_training_record(new)
+
+    def trained_params(self) -> dict[str, Any]:
+        """Parameters that take part in the training."""
+        return {name: plain(getattr(self, name)) for name in _TRAINED_PARAMS}
+
+    def saved_params(self) -> dict[str, Any]:
+        """Parameters that a saved model keeps, of types that JSON has."""
+        return dict(self._ranking().params) | {"threshold": plain(self.threshold)}
+
+    def _ranking(self) -> CandidateRanking:
+        return ranking_of(self.model_)
+
+    def _current_ranking(self, model: Model) -> LabelRanking:
+        """The model's own; ValueError if a parameter is not that of its training."""
+        ranking = ranking_of(model)
+        for name, value in self.trained_params().items():
+            if value != ranking.params.get(name, value):
+                raise ValueError(
+                    f"{name}={value!r}, but the ranker was trained with "
+                    f"{ranking.params[name]!r}: call fit again, or set it back"
+                )
+        return ranking
+
+    def _saved_ranking(self, saved: SavedModel, model: Model) -> LabelRanking:
+        return CandidateRanking.from_saved(saved, model.n_features)
+
+
+def _staleness(model: Model) -> Staleness:
+    trained = ranking_of(model).trained
+    assert trained is not None
+    return staleness(model, trained)
+
+
+def _ids(model: Model, labels: Iterable[int | str]) -> NDArray[np.int64]:
+    names, n_labels = model.names.get("label_names"), model.labels.n_labels
+    return np.asarray([label_id(label, names, n_labels) for label in labels], np.int64)

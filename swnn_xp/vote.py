@@ -87,13 +87,13 @@ def join_votes(blocks: list[Votes]) -> Votes:
     )
 
 
-def scores(votes: Votes) -> Array:
+def vote_scores(votes: Votes) -> Array:
     """Score of each vote as float64."""
     xp = array_namespace(votes.scores)
     return xp.astype(votes.scores, xp.float64) / WEIGHT_SCALE
 
 
-def shares(votes: Votes) -> Array:
+def vote_shares(votes: Votes) -> Array:
     """Share of the neighbours' weight that each label got: its probability."""
     xp = array_namespace(votes.scores)
     totals = xp.repeat(votes.totals, votes.indptr[1:] - votes.indptr[:-1])
@@ -102,7 +102,7 @@ def shares(votes: Votes) -> Array:
 
 
 def ranked_shares(ranking: Ranking, neighbours: Neighbours, alpha: float) -> Array:
-    """Share of the neighbours' weight that each ranked label got: the same bits as `shares`.
+    """Share of the neighbours' weight that each ranked label got: the same bits as `vote_shares`.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def one_ranked_shares(scores: Any, sims: Any, alpha: float) -> Any:
     return (scores * WEIGHT_SCALE) / max(1.0, float(total))
 
 
-def ones(votes: Votes) -> Array:
+def vote_ones(votes: Votes) -> Array:
     """A 1 for each vote: whether a label was voted for, not by how much."""
     xp = array_namespace(votes.labels)
     return xp.ones(votes.labels.shape, dtype=xp.int8, device=device(votes.labels))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,9 +22,8 @@ from results import Results
 
 from swnn_xp import SWNNRanker, datasets, metrics
 from swnn_xp.backends import resolve
-from swnn_xp.learn.ranking import rank_found
 from swnn_xp.learn.train import (
-    Machine,
+    SearchBackend,
     find_neighbours,
     judge,
     prepare,
@@ -82,15 +80,15 @@ def find(data, weighted):
     """Learn feature weights, index the rows and search, once for all changes."""
     ranker, X = SWNNRanker(), data.X_train
     backend = resolve("auto", X)
-    index_class, options = backend.load(), ranker._options()
+    index_class, options = backend.load(), ranker.options
     placement = index_class.placement.find(backend.name, None, X)
-    machine = Machine(index_class, placement, options)
+    searched = SearchBackend(index_class, placement, options)
     rows, labels = canonical_rows(X, "X"), label_rows(data.y_train, "y")
-    settings = ranker._training_settings()._replace(calibrate=False)
-    ready = prepare(rows, labels, settings, machine, silent, weighted=weighted)
+    settings = ranker.training_settings()._replace(calibrate=False)
+    ready = prepare(rows, labels, settings, searched, silent, weighted=weighted)
     most = ready.settings._replace(n_neighbors=MOST_NEIGHBOURS)
     neighbours = list(find_neighbours(ready.training, ready.search, most, silent))
-    asked, S = ready.model.queries(data.X_test), ready.model.n_voters(MOST_NEIGHBOURS)
+    asked, S = ready.model.queries(data.X_test).scaled, ready.model.n_voters(MOST_NEIGHBOURS)
     return Found(ready, neighbours, ready.model.search(asked, S, most.beta, options))
 
 
@@ -100,12 +98,12 @@ def ranked(found, change, X, options):
     settings = ready.settings._replace(**change)
     blocks = to_candidates(ready.training, found.training, settings)
     judged = judge(ready.training, blocks, settings, silent)
-    learned = train_judged(ready.training, judged, settings, silent)
+    ranking = train_judged(ready.training, judged, settings, silent)
     S = settings.cuts[-1]
     nearest = Neighbours(found.test.similarities[:, :S], found.test.ids[:, :S])
-    model = replace(ready.model, learned=learned)
-    best = rank_found(model, model.queries(X, weighted=False), nearest, 5, options)
-    return best.labels, judged.rule(settings), learned.selection
+    model = ready.model
+    best = ranking.rank_found(model, model.queries(X), nearest, 5, options)
+    return best.labels, judged.rule(settings), ranking.selection
 
 
 def measure(name, results, again):
@@ -120,7 +118,7 @@ def measure(name, results, again):
         if weighted not in found:
             found[weighted] = find(data, weighted)
         labels, rule, selection = ranked(
-            found[weighted], settings, data.X_test, SWNNRanker()._options()
+            found[weighted], settings, data.X_test, SWNNRanker().options
         )
         row = {"dataset": name, "change": title}
         row |= {"date": datetime.date.today().isoformat(), "machine": machine()}

@@ -69,7 +69,7 @@ class Work(Suite):
     def track_share_of_postings_read(self):
         from swnn_kernels import Labels, Session, Settings  # older revisions lack some of them
 
-        index, rows = self.clf._model.segments[0].kernel_index, queries(LARGE_BATCH)
+        index, rows = self.clf.model_.segments[0].kernel_index, queries(LARGE_BATCH)
         labels = data.load("y_train")
         labels = Labels.prepare(labels.indptr, labels.indices)
         session = Session(index, labels, Settings(N_NEIGHBORS, 1.0, 1.0), method="pruned")

@@ -29,6 +29,6 @@ class Building(Suite):
 
     def track_index_bytes_per_nonzero(self, backend):
         clf = fit(backend)
-        return sum(array.nbytes for array in clf._model.segments[0].arrays().values()) / self.X.nnz
+        return sum(array.nbytes for array in clf.model_.segments[0].arrays().values()) / self.X.nnz
 
     track_index_bytes_per_nonzero.unit = "bytes"

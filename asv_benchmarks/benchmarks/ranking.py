@@ -88,19 +88,16 @@ class RankedCandidates(ManyAtOnce):
     """Ranked labels: the part of the time that follows the search."""
 
     def prepare(self, backend):
-        from swnn_xp.learn.ranking import rank_found
-
-        self.rank_found = rank_found
         self.prepare_rows(ranked(backend))
-        self.model, self.options = self.clf._current_model(), self.clf._options()
-        self.queries = self.model.queries(self.rows, weighted=False)
-        cuts, beta = self.model.learned.selection.cuts, self.model.learned.beta
-        scaled = self.model.queries(self.rows)
+        self.model, self.options = self.clf.current_model(), self.clf.options
+        self.queries = self.model.queries(self.rows)
+        cuts, beta = self.model.ranking.selection.cuts, self.model.ranking.beta
+        scaled = self.queries.scaled
         self.found = self.model.search(scaled, cuts[-1], beta, self.options)
         self.time_rank_candidates_of_256_rows(backend)
 
     def time_rank_candidates_of_256_rows(self, backend):
-        self.rank_found(self.model, self.queries, self.found, 5, self.options)
+        self.model.ranking.rank_found(self.model, self.queries, self.found, 5, self.options)
         wait(backend)
 
 
@@ -113,8 +110,8 @@ class Neighbours(BackendSuite):
         from swnn_xp.backends.index import host_search
         from swnn_xp.rows.records import slice_rows
 
-        model = ranked(backend)._current_model()
-        index, options = model.segments[0], ranked(backend)._options()
+        model = ranked(backend).current_model()
+        index, options = model.segments[0], ranked(backend).options
         self.search = host_search(index, model.placement, options)
         self.found_for = slice_rows(model.rows(), 0, min(LARGE_BATCH, index.n_rows))
         self.time_neighbours_of_256_rows(backend)
@@ -151,7 +148,7 @@ class Stages(Suite):
 
         self.train, self.settings = train, TrainingSettings(**SEED_SETTINGS, calibrate=False)
         X, Y = data.load("X_train"), data.load("y_train")
-        model, n_rows = ranked("numba")._current_model(), min(N_TRAIN, X.shape[0])
+        model, n_rows = ranked("numba").current_model(), min(N_TRAIN, X.shape[0])
         rows, labels = slice_rows(model.rows(), 0, n_rows), label_rows(Y[:n_rows])
         self.training = train.Training(rows, rows, labels)
         index = type(model.segments[0]).build(rows, model.placement)

@@ -44,7 +44,7 @@ def main() -> None:
     merged = merge(*found, wanted)
     known = [labels_of_winners(shard, merged) for shard in shards]
 
-    model = shards[0].clf._model
+    model = shards[0].clf.model_
     size = sum(a.nbytes for a in [*model.segments[0].arrays().values(), *model.labels[:2]])
     say("non-zeros per row", X.nnz / X.shape[0])
     say("index with labels, bytes per row", size / half)

@@ -22,8 +22,8 @@ class Stages:
     """Ways to run some stages of an answer, each on its own."""
 
     def __init__(self, clf):
-        model, self.session = clf._model, clf.session()
-        learned, labels = model.learned, model.placed_labels.prepared
+        model, self.session = clf.model_, clf.session()
+        learned, labels = model.ranking, model.placed_labels.prepared
         ranker = learned.checked_ranker
         alone = ranker._replace(modelled=np.zeros_like(ranker.modelled))
         scorers = Scorer.prepare(alone, learned.n_features), learned.scorer

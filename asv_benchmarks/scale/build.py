@@ -24,7 +24,7 @@ def measure(cache: Path, model: Path) -> dict[str, float]:
         "build_seconds": built - began,
         "build_cpu_seconds": time.process_time() - began_cpu,
         "build_peak": peak_gigabytes(),
-        "index_gigabytes": sum(a.nbytes for a in clf._model.segments[0].arrays().values()) / 1e9,
+        "index_gigabytes": sum(a.nbytes for a in clf.model_.segments[0].arrays().values()) / 1e9,
         "anonymous_after_build": anonymous_gigabytes(),
         "rows": clf.n_samples_fit_,
         "nonzeros": int(twin.X_train.nnz),

@@ -23,7 +23,7 @@ def measure(cache: Path) -> dict[str, float]:
     new_X, new_Y = twin.X_test[:_NEW], twin.y_test[:_NEW]
     clf = SWNNClassifier().fit(twin.X_train, twin.y_train)
     appended = []
-    before = clf._model
+    before = clf.model_
     for _ in range(3):
         clf._model = before
         began = time.process_time()

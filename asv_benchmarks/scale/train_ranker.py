@@ -26,7 +26,7 @@ def measure(cache: Path, memory_budget: int) -> dict[str, float]:
         "train_peak": peak_gigabytes(),
         "rows": clf.n_samples_fit_,
         "labels": clf.n_labels_,
-        "weights": int(clf._model.learned.ranker.weights.size),
+        "weights": int(clf.model_.ranking.ranker.weights.size),
         "neighbours": clf.n_neighbors_,
         "candidates": clf.n_candidates_,
         "recall": clf.candidate_recall_,

@@ -82,7 +82,7 @@ def bench_classifier(folder: str) -> list[dict[str, str]]:
         f"{neighbours + labels:.2f} s",
         megabytes(before),
     )
-    print(f"  check of everything    {seconds(clf._model.check, 2):8.4f}")
+    print(f"  check of everything    {seconds(clf.model_.check, 2):8.4f}")
     what = f"open a classifier of {bytes_ / 1e6:.0f} MB, pointers checked"
     return [row(what, f"{1e3 * after:.0f} ms", opened), first]
 

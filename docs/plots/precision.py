@@ -34,7 +34,7 @@ def main(folder: Path) -> None:
         found = clf.kneighbors(data.X_test)
         for alpha in [pair[0] for pair in PAIRS if pair[1] == beta]:
             measured = [
-                _measure(found, clf._model.labels, alpha, size, data.y_test) for size in SIZES
+                _measure(found, clf.model_.labels, alpha, size, data.y_test) for size in SIZES
             ]
             for panel, k in zip(panels, KS, strict=True):
                 colour, style = PAIRS[alpha, beta]

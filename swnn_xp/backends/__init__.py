@@ -9,7 +9,8 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from swnn_xp.backends.index import DEFAULT_OPTIONS, Index, Options, Settings
+from swnn_kernels.records import Settings
+from swnn_xp.backends.index import DEFAULT_OPTIONS, Index, Options
 from swnn_xp.backends.placement import DevicePlacement, Placement
 from swnn_xp.rows.input_kind import input_kind
 

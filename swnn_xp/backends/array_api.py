@@ -21,7 +21,6 @@ import array_api_compat as compat
 import numpy as np
 from array_api_compat import array_namespace
 from array_api_compat import device as array_device
-from numpy.typing import NDArray
 
 from swnn_xp.backends.device import DeviceIndex, Search
 from swnn_xp.backends.index import RowRunCache, queries_that_fit, runs_that_fit
@@ -29,7 +28,7 @@ from swnn_xp.backends.placement import DevicePlacement, is_cpu
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.input_kind import is_host
 from swnn_xp.rows.on_device import Entries, dense_entries
-from swnn_xp.rows.records import Array, QuantisedRows, row_sizes, slice_rows
+from swnn_xp.rows.records import Array, QuantisedRows, ValueRows, row_sizes, slice_rows
 
 _ENTRY_BYTES = 40  # temporaries of one (query, stored entry): taken, multiplied, running sum
 _FEATURE_BYTES = 48  # temporaries of one (query, feature) of the dense block
@@ -98,10 +97,8 @@ class ArrayApiPlacement(DevicePlacement):
         dtype = getattr(self.xp, given.dtype.name)
         return self.xp.asarray(given, dtype=dtype, device=self.device)
 
-    def prepare(
-        self, X: Any, name: str = "X", feature_weights: NDArray[np.float64] | None = None
-    ) -> QuantisedRows:
-        """Turn a matrix into unit rows; it must be of this namespace or from the host."""
+    def canonical(self, X: Any, name: str = "X") -> ValueRows:
+        """Bring a matrix into canonical rows; it must be of this namespace or from the host."""
         if not is_host(X):
             self._require_accepted(X, self.backend, name)
             if (theirs := array_namespace(X)) is not self.xp:
@@ -109,7 +106,7 @@ class ArrayApiPlacement(DevicePlacement):
                     f"{name} is of namespace {theirs.__name__}, but the model is in "
                     f"{self.xp.__name__}"
                 )
-        return super().prepare(X, name, feature_weights)
+        return super().canonical(X, name)
 
     def sparse(self, indptr: Array, columns: Array, values: Array, shape: tuple[int, int]) -> Array:
         """Make a dense matrix, for the standard has no sparse ones; columns ascend in each row."""

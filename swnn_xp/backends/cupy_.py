@@ -26,7 +26,7 @@ from cupy.cuda.memory import OutOfMemoryError
 
 from swnn_kernels.cuda import OPTIONS, source
 from swnn_xp.backends.device import DeviceIndex, ProductIndex, Search
-from swnn_xp.backends.index import LearnedRanker, Options
+from swnn_xp.backends.index import CandidateScorer, Options
 from swnn_xp.backends.placement import DevicePlacement
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.on_device import Entries, compressed_entries, dense_entries
@@ -351,7 +351,7 @@ class CupyKernelIndex(CupyIndex):
         found: Neighbours,
         labels: Any,
         queries: QuantisedRows,
-        learned: LearnedRanker,
+        learned: CandidateScorer,
         k: int,
         options: Options,
     ) -> Ranking | None:

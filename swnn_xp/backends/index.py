@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from swnn_kernels.records import Settings
 from swnn_xp.backends.placement import Placement
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.canonical import untrusted_rows
@@ -23,14 +24,6 @@ from swnn_xp.vote import Votes, rank_in_blocks, vote_in_blocks
 if TYPE_CHECKING:
     from swnn_kernels.learn.candidates import Selection
     from swnn_kernels.learn.scorer import Ranker, Scorer
-
-
-class Settings(NamedTuple):
-    """The parameters of the method: they decide the answer."""
-
-    n_neighbors: int
-    alpha: float
-    beta: float
 
 
 class Options(NamedTuple):
@@ -118,7 +111,7 @@ def queries_that_fit(
     return max(1, memory // (max(costs, default=0) + query_bytes + 1))
 
 
-class LearnedRanker(Protocol):
+class CandidateScorer(Protocol):
     """What ranks candidates, for `Index.rank_candidates`."""
 
     @property
@@ -245,7 +238,7 @@ class Index(ABC):
         found: Neighbours,
         labels: Any,
         queries: QuantisedRows,
-        learned: LearnedRanker,
+        learned: CandidateScorer,
         k: int,
         options: Options,
     ) -> Ranking | None:

@@ -19,8 +19,9 @@ from swnn_kernels import (
 )
 from swnn_kernels import Settings as KernelSettings
 from swnn_kernels.index import V1_ARRAY_NAMES
+from swnn_kernels.records import Settings
 from swnn_xp.backends._stand_in import StandIn
-from swnn_xp.backends.index import DEFAULT_OPTIONS, Index, LearnedRanker, Options, Settings
+from swnn_xp.backends.index import DEFAULT_OPTIONS, CandidateScorer, Index, Options
 from swnn_xp.backends.numpy_ import NumpyIndex
 from swnn_xp.backends.placement import Placement
 from swnn_xp.results import Neighbours, Ranking
@@ -165,7 +166,7 @@ class NumbaIndex(Index):
         found: Neighbours,
         labels: KernelLabels,
         queries: QuantisedRows,
-        learned: LearnedRanker,
+        learned: CandidateScorer,
         k: int,
         options: Options,
     ) -> Ranking:

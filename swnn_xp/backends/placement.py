@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from swnn_xp.checks import check_width
 from swnn_xp.rows.canonical import canonical_rows, to_csr
 from swnn_xp.rows.input_kind import host_array, host_rows, input_kind, is_host, map_rows
-from swnn_xp.rows.on_device import Entries, device_rows
+from swnn_xp.rows.on_device import Entries, canonical_entries, quantise_on_device
 from swnn_xp.rows.quantise import quantise_rows
-from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
+from swnn_xp.rows.records import Array, LabelRows, QuantisedRows, ValueRows
 
 Block = TypeVar("Block")
 
@@ -57,13 +57,8 @@ class Placement:
         type(self)(self.backend, device)
         return self
 
-    def prepare(
-        self, X: Any, name: str = "X", feature_weights: NDArray[np.float64] | None = None
-    ) -> QuantisedRows:
-        """Turn a matrix into canonical quantised rows that are placed here.
-
-        Feature weights, on the host, are applied to the values before they are quantised.
-        """
+    def canonical(self, X: Any, name: str = "X") -> ValueRows:
+        """Bring a matrix into canonical rows where it is, on the host or placed here."""
         if not is_host(X):
             kind = input_kind(X)
             what = f"a {kind} array" if kind != "array-api" else f"of type {type(X).__module__}"
@@ -71,7 +66,15 @@ class Placement:
                 f"{name} is {what} and backend {self.backend!r} takes NumPy and SciPy; "
                 f"backend={kind!r} takes it as it is"
             )
-        return host_quantised_rows(X, name, feature_weights)
+        return canonical_rows(X, name)
+
+    def quantise(
+        self, rows: ValueRows, feature_weights: NDArray[np.float64] | None = None
+    ) -> QuantisedRows:
+        """Quantise canonical rows and place them here; feature weights come from the host."""
+        if feature_weights is not None:
+            check_width(rows.n_features, feature_weights.size)
+        return quantise_rows(rows, feature_weights)
 
     def rows(self, rows: QuantisedRows) -> QuantisedRows:
         """Bring rows here, unless they are."""
@@ -118,16 +121,6 @@ class Placement:
     ) -> Any:
         """Make a sparse matrix of the library that X belongs to."""
         return to_csr(indptr, columns, values, (int(indptr.shape[0]) - 1, width))
-
-
-def host_quantised_rows(
-    X: Any, name: str, feature_weights: NDArray[np.float64] | None
-) -> QuantisedRows:
-    """Turn a matrix on the host into canonical quantised rows on the host."""
-    rows = canonical_rows(X, name)
-    if feature_weights is not None:
-        check_width(rows.n_features, feature_weights.size)
-    return quantise_rows(rows, feature_weights)
 
 
 class DevicePlacement(Placement):
@@ -177,21 +170,27 @@ class DevicePlacement(Placement):
         wanted = self._named(device)
         return self if wanted == self.device else type(self)(self.backend, wanted)
 
-    def prepare(
-        self, X: Any, name: str = "X", feature_weights: NDArray[np.float64] | None = None
-    ) -> QuantisedRows:
-        """Turn a matrix into canonical quantised rows on the device; copies them from the host."""
+    def canonical(self, X: Any, name: str = "X") -> ValueRows:
+        """Bring a matrix into canonical rows: on the host if it is there, else on the device."""
         if is_host(X):
-            return self.rows(host_quantised_rows(X, name, feature_weights))
+            return canonical_rows(X, name)
         self._require_accepted(X, self.backend, name)
         if (found := self.device_of(X)) != self.device:
             raise ValueError(f"{name} is on device {found}, not on {self.device}")
         with self.current():
-            entries = self.entries(X, name)
-            if feature_weights is None:
-                return device_rows(entries, name)
-            check_width(entries.shape[1], feature_weights.size)
-            return device_rows(entries, name, self.to_device(feature_weights))
+            return canonical_entries(self.entries(X, name), name)
+
+    def quantise(
+        self, rows: ValueRows, feature_weights: NDArray[np.float64] | None = None
+    ) -> QuantisedRows:
+        """Quantise canonical rows on the host or on the device; the result is on the device."""
+        if is_host(rows.values):
+            return self.rows(super().quantise(rows, feature_weights))
+        if feature_weights is not None:
+            check_width(rows.n_features, feature_weights.size)
+        with self.current():
+            weights = None if feature_weights is None else self.to_device(feature_weights)
+            return quantise_on_device(rows, weights)
 
     def rows(self, rows: QuantisedRows) -> QuantisedRows:
         """Copy rows from the host to the device, unless they are there."""

@@ -234,5 +234,5 @@ def _identity(clf: AnyModel, job: PredictJob) -> dict[str, Any]:
         "k": job.k,
         "rows": job.block_rows,
         "model": [job.model, clf.n_samples_fit_, clf.n_features_in_, clf.n_labels_],
-        "params": list(clf._settings()),
+        "params": list(clf.current_model().ranking.settings),
     }

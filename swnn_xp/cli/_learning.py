@@ -11,7 +11,7 @@ from swnn_xp.cli._common import given
 
 KINDS = ("weights", "ranking")
 _VOTE = ("n_neighbors", "alpha", "beta", "calibrate")
-_RANKING = (*_VOTE, "n_candidates", "C", "vote_weight", "feature_weights", "rare_labels",
+_RANKING = (*_VOTE, "n_candidates", "C", "vote_weight", "learn_weights", "rare_labels",
             "random_state")  # fmt: skip
 _PARAMS = {None: _VOTE, "weights": (*_VOTE, "random_state"), "ranking": _RANKING}
 _AUTO = ("n_neighbors", "n_candidates", "C", "vote_weight")
@@ -19,7 +19,7 @@ _OPTIONS = {
     "n_candidates": "--candidates",
     "C": "--C",
     "vote_weight": "--vote-weight",
-    "feature_weights": "--no-feature-weights",
+    "learn_weights": "--no-feature-weights",
     "rare_labels": "--rare-labels",
     "random_state": "--seed",
 }
@@ -70,7 +70,7 @@ def learning_of(args: argparse.Namespace) -> tuple[str | None, dict[str, Any]]:
         n_candidates=args.candidates,
         C=args.C,
         vote_weight=args.vote_weight,
-        feature_weights=False if args.no_feature_weights else None,
+        learn_weights=False if args.no_feature_weights else None,
         calibrate=args.calibrate,
         rare_labels=args.rare_labels,
         random_state=args.seed,

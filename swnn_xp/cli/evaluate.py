@@ -176,7 +176,7 @@ def _latency(clf: AnyModel, X: Any) -> dict[str, float] | None:
 
 def _parameters(clf: AnyModel) -> dict[str, float]:
     """Parameters, as chosen where they were left to the data."""
-    S, alpha, beta = clf._settings()
+    S, alpha, beta = clf.current_model().ranking.settings
     found: dict[str, float] = {"S": S, "alpha": alpha, "beta": beta}
     if is_ranked(clf):
         found |= {"K": clf.n_candidates_, "C": clf.C_, "vote weight": clf.vote_weight_}

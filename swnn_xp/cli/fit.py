@@ -139,7 +139,7 @@ def _estimator(kind: str | None, params: dict[str, Any]) -> AnyModel:
         clf = SWNNRanker(**params)
     else:
         clf = SWNNClassifier(**params)
-    clf._check_params()
+    clf.check_params()
     return clf
 
 
@@ -149,7 +149,7 @@ def _learned_weights(params: dict[str, Any], n_jobs: int) -> LearnedWeights:
 
     seed, beta = params.pop("random_state", 0), params.get("beta", 1.0)
     weights = LearnedWeights(beta=beta, random_state=seed, n_jobs=n_jobs)
-    weights._settings()
+    weights.training_settings()
     return weights
 
 

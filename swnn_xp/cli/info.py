@@ -43,10 +43,12 @@ def model_facts(clf: AnyModel, path: Path) -> dict[str, Any]:
         "labels": clf.n_labels_,
         "labels without rows": int((clf.label_counts_ == 0).sum()),
         "bytes": sum(file.stat().st_size for file in path.rglob("*") if file.is_file()),
-        "parameters": clf._saved_params(),
+        "parameters": clf.saved_params(),
     }
     if is_ranked(clf):
-        ranker = clf._fitted_model().learned.checked_ranker
+        from swnn_xp.learn.ranking import ranking_of  # it needs numba
+
+        ranker = ranking_of(clf.model_).checked_ranker
         facts["training"] = {
             "neighbours": clf.n_neighbors_,
             "candidates": clf.n_candidates_,
@@ -55,16 +57,14 @@ def model_facts(clf: AnyModel, path: Path) -> dict[str, Any]:
             "candidate recall": clf.candidate_recall_,
             "labels with a model": int(ranker.modelled.sum()),
             "weights": int(ranker.weights.size),
-            "calibrated": clf._fitted_model().learned.calibration is not None,
+            "calibrated": ranking_of(clf.model_).calibration is not None,
         }
         facts["staleness"] = _staleness(clf)
     return facts
 
 
-def _staleness(clf: Any) -> dict[str, Any] | None:
-    """What has changed since training; None where the model does not know."""
-    if clf._fitted_model().learned.trained is None:
-        return None
+def _staleness(clf: Any) -> dict[str, Any]:
+    """What has changed since training."""
     stale = clf.staleness_
     names = clf.label_names_
     most = sorted(

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> None:
 
     checked = verify(args.model)
     clf = load(args.model)  # intact files may still not be a model
-    clf._model.check()
+    clf.model_.check()
     print(
         f"{args.model}: sound; {checked:,} bytes, {counted(clf.n_samples_fit_, 'row')}, "
         f"{clf.n_features_in_:,} features, {clf.n_labels_:,} labels"

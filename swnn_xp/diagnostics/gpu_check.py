@@ -43,7 +43,7 @@ def fixed_ranker(clf: SWNNClassifier, weights: sp.csr_array) -> SWNNRanker:
     # Imported here: they need numba, which the classifier's check does not.
     from swnn_kernels.learn.candidates import N_BINS, Selection
     from swnn_kernels.learn.scorer import Ranker
-    from swnn_xp.learn.records import Learned
+    from swnn_xp.learn.ranking import CandidateRanking
     from swnn_xp.learn.settings import Rule
     from swnn_xp.ranker import SWNNRanker
 
@@ -59,11 +59,10 @@ def fixed_ranker(clf: SWNNClassifier, weights: sp.csr_array) -> SWNNRanker:
     )
     made = SWNNRanker(_CUTS[-1], backend=clf.backend, device=clf.device)
     selection = Selection(_CUTS, _CANDIDATES, 1.0)
-    n_features, params = clf.n_features_in_, made._learned_params()
+    n_features, params = clf.n_features_in_, made.trained_params()
     rule = Rule(1.0, 1.0, 0.0)
-    learned = Learned(ranker, selection, 1.0, n_features, 1.0, rule, params=params)
-    made._model = replace(clf._current_model(), learned=learned)
-    return made
+    ranking = CandidateRanking(ranker, selection, 1.0, n_features, 1.0, rule, params=params)
+    return made.with_model(replace(clf.current_model(), ranking=ranking))
 
 
 K = 5

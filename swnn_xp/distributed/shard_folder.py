@@ -76,7 +76,7 @@ def save_shard(shard: Shard, path: str) -> dict[str, Any]:
     return {
         "path": Path(path).name,
         "manifest": model_digest(path),
-        "n_rows": shard.clf._model.next_id,
+        "n_rows": shard.clf.model_.next_id,
         "first": shard.first,
     }
 
@@ -118,7 +118,7 @@ def _recipe(folder: Path, saved: dict[str, Any]) -> StoredRecipe:
 def _single(folder: Path, params: dict[str, Any]) -> ShardFolder:
     clf = load(folder)
     recipe = StoredRecipe(str(folder), model_digest(folder), clf.n_samples_fit_)
-    saved = clf._settings()._asdict()
+    saved = clf.current_model().ranking.settings._asdict()
     if is_ranked(clf):
         _check_trained(saved, params)
     widths = clf.n_features_in_, clf.n_labels_

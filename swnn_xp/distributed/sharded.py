@@ -93,7 +93,7 @@ class ShardedClassifier:
         **params: Any,
     ) -> None:
         self._clf = SWNNClassifier(**params)
-        self._clf._check_params()
+        self._clf.check_params()
         if not recipes or not sum(recipe.n_rows for recipe in recipes):
             raise ValueError("there are no training rows")
         self.client = client
@@ -252,7 +252,7 @@ class ShardedClassifier:
     def rank_block(self, X: Any, k: int) -> Future:
         """Rank the labels of a few rows: a future of `RankedProbabilities`."""
         X = _rows(X, self.n_features_in_)
-        block, settings = self._sent(X), self._clf._settings()
+        block, settings = self._sent(X), self._clf.settings
         if len(self._shards) == 1 and self._ranker is None:
             return self._submit(rank_by_shard, self._shards[0], block, settings, k)
         found = self._found(block, self._n_voters(settings.n_neighbors))
@@ -268,7 +268,7 @@ class ShardedClassifier:
 
     def _found(self, block: Future, n_neighbors: int) -> Future:
         """Search all shards with the classifier's own beta."""
-        return self._merged(block, n_neighbors, self._clf._settings().beta)
+        return self._merged(block, n_neighbors, self._clf.settings.beta)
 
     def find_rows(self, queries: QuantisedRows, n_neighbors: int, beta: float) -> Future:
         """Find the rows most similar to queries that are quantised already: future `Neighbours`."""

@@ -233,8 +233,7 @@ class RowsRecipe:
 
     def make(self, params: Params) -> Shard:
         """Index the rows."""
-        clf = SWNNClassifier._of_rows(self.rows, self.labels, **params)
-        clf._model = replace(clf._model, feature_weights=self.feature_weights)
+        clf = SWNNClassifier.from_rows(self.rows, self.labels, self.feature_weights, **params)
         return Shard(clf, self.first, _size(self.rows.indices.size, self.labels.indices.size))
 
     def __str__(self) -> str:
@@ -297,7 +296,9 @@ class RankerRecipe:
 
     def make(self, params: Params) -> Shard:
         """Copy the ranker for the machine that it is on."""
-        ranker = self.clf._model.learned.checked_ranker
+        from swnn_xp.learn.ranking import ranking_of  # it needs numba, which votes do not
+
+        ranker = ranking_of(self.clf.model_).checked_ranker
         size = sum(array.nbytes for array in ranker if hasattr(array, "nbytes"))
         return Shard(copy.copy(self.clf).set_params(**machine_params(params)), 0, size, self)
 
@@ -337,7 +338,7 @@ class FittedParts(NamedTuple):
 
 def fitted_parts(clf: AnyModel, n_shards: int) -> FittedParts:
     """Cut the rows of a fitted model into shards."""
-    model = clf._fitted_model()
+    model = clf.model_
     rows, labels = _remaining(model)
     recipes: list[Recipe] = [
         RowsRecipe(
@@ -349,21 +350,21 @@ def fitted_parts(clf: AnyModel, n_shards: int) -> FittedParts:
         for start, stop in pairwise(even_bounds(rows.n_rows, n_shards))
     ]
     ranker = RankerRecipe(without_rows(clf)) if is_ranked(clf) else None
-    return FittedParts(recipes, ranker, clf._settings()._asdict())
+    return FittedParts(recipes, ranker, clf.current_model().ranking.settings._asdict())
 
 
 def without_rows(clf: SWNNRanker) -> SWNNRanker:
     """Copy a ranker, without the training rows."""
-    model = clf._fitted_model()
+    from swnn_xp.learn.ranking import ranking_of  # it needs numba, which votes do not
+
+    model = clf.model_
     empty = QuantisedRows(
         np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), model.n_features
     )
     labels = LabelRows(np.zeros(1, np.int64), np.zeros(0, np.int32), model.labels.n_labels)
     bare = new_model(type(model.segments[0]), model.placement, empty, labels)
-    copied = copy.copy(clf)
-    learned = replace(model.learned, known=None)  # neighbours of the rows that it lacks
-    copied._model = replace(bare, feature_weights=model.feature_weights, learned=learned)
-    return copied
+    ranking = replace(ranking_of(model), known=None)  # neighbours of the rows that it lacks
+    return clf.with_model(replace(bare, feature_weights=model.feature_weights, ranking=ranking))
 
 
 def _remaining(model: Model) -> tuple[QuantisedRows, LabelRows]:

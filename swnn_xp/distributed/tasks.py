@@ -26,9 +26,9 @@ class KnownLabels(NamedTuple):
 
 def search_shard(shard: Shard, X: Any, n_neighbors: int, beta: float) -> Neighbours:
     """Find a shard's best rows for each query: of a matrix, or of quantised rows."""
-    model, options = shard.clf._current_model(), shard.clf._options()
+    model, options = shard.clf.current_model(), shard.clf.options
     quantised = isinstance(X, QuantisedRows)
-    queries = model.placement.rows(X) if quantised else model.queries(X)
+    queries = model.placement.rows(X) if quantised else model.queries(X).scaled
     found = model.with_ids(model.search(queries, n_neighbors, beta, options))
     kind = X.quantised if quantised else X
     return shifted(Neighbours(*model.placement.as_input_kind(kind, *found)), shard.first)
@@ -36,7 +36,7 @@ def search_shard(shard: Shard, X: Any, n_neighbors: int, beta: float) -> Neighbo
 
 def labels_of_winners(shard: Shard, found: Neighbours) -> KnownLabels:
     """Look up the labels of the shard's own rows among the winners."""
-    model = shard.clf._model
+    model = shard.clf.model_
     ids = np.unique(found.ids) - shard.first
     ids = ids[(ids >= 0) & (ids < model.next_id)]
     return KnownLabels(ids + shard.first, take_rows(model.checked_labels, model.positions_of(ids)))
@@ -54,17 +54,13 @@ def rank_of_winners(
     ranker: Shard, X: Any, found: Neighbours, known: list[KnownLabels], k: int
 ) -> RankedProbabilities:
     """Rank the candidates of rows whose labels the shards have looked up."""
-    # They need numba, which the vote does not.
-    from swnn_xp.learn.calibration import with_probabilities
-    from swnn_xp.learn.ranking import rank_found
-
     found, labels = _winners(found, known)
     clf = ranker.clf
-    model = replace(clf._current_model(), labels=labels)
+    model = replace(clf.current_model(), labels=labels)
     placed = Neighbours(*map(model.placement.to_device, found))
-    best = rank_found(model, model.queries(X, weighted=False), placed, k, clf._options())
-    likely = with_probabilities(best, model.learned.calibration)
-    return RankedProbabilities(*model.placement.as_input_kind(X, *likely))
+    best = model.ranking.rank_found(model, model.queries(X), placed, k, clf.options)
+    likely = model.ranking.probabilities(best, placed)
+    return RankedProbabilities(*model.placement.as_input_kind(X, *best, likely))
 
 
 def _winners(found: Neighbours, known: list[KnownLabels]) -> tuple[Neighbours, LabelRows]:

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from swnn_xp.backends.index import Search, host_search
 from swnn_xp.learn.candidates import candidates_of, copy_numbers
+from swnn_xp.learn.ranking import ranking_of
 from swnn_xp.learn.settings import TrainingSettings
 from swnn_xp.learn.train import (
-    Machine,
     Prepared,
     Progress,
     Representatives,
+    SearchBackend,
     Training,
     block_size,
     selection_of,
@@ -38,22 +39,22 @@ _BLOCK = 16_384
 _SAMPLE = 5_000  # rows whose neighbours among all rows tell how vote and labels agree
 
 
-def train_part(ready: Prepared, machine: Machine, keep: float, tell: Progress) -> Model:
+def train_part(ready: Prepared, backend: SearchBackend, keep: float, tell: Progress) -> Model:
     """Train a ranker on all rows, with a part of them in the index."""
     if keep < 1:
         tell("choosing rows", 0, 1)
-        ready = _compressed(ready, keep, machine)
-    learned = train(ready.training, ready.search, ready.settings, tell)
-    return replace(ready.model, learned=learned)
+        ready = _compressed(ready, keep, backend)
+    ranking = train(ready.training, ready.search, ready.settings, tell)
+    return replace(ready.model, ranking=ranking)
 
 
-def _compressed(ready: Prepared, keep: float, machine: Machine) -> Prepared:
+def _compressed(ready: Prepared, keep: float, backend: SearchBackend) -> Prepared:
     """Leave a part of the rows in the index."""
     scaled, labels = ready.training.scaled, ready.training.labels
     settings, ids = ready.settings, ready.model.row_ids
     agreement = _sampled_agreement(ready)
     kept = covering_rows(labels, keep, settings.random_state)
-    index_class, placement, options = machine
+    index_class, placement, options = backend
     small = new_model(index_class, placement, placement.rows(take_rows(scaled, kept)), labels)
     search = host_search(small.segments[0], placement, options)
     nearest = _nearest(scaled, search, settings.beta)
@@ -115,22 +116,22 @@ def merged_labels(labels: LabelRows, nearest: NDArray[np.int64], n_kept: int) ->
     return LabelRows(indptr.astype(np.int64), indices, labels.n_labels)
 
 
-def prepare_again(model: Model, settings: TrainingSettings, machine: Machine) -> Prepared:
+def prepare_again(model: Model, settings: TrainingSettings, backend: SearchBackend) -> Prepared:
     """Make the rows of a trained model ready to learn from once more, with its feature weights."""
     model = compact(model)
     model = replace(model, labels=model.checked_labels, version=model.version + 1, untrusted=False)
-    learned, scaled = model.learned, model.rows()
+    ranking, scaled = ranking_of(model), model.rows()
     plain = quantise_rows(unscaled_rows(model))
     sized = settings._replace(
-        n_neighbors=learned.selection.cuts[-1], n_candidates=learned.selection.n_candidates
+        n_neighbors=ranking.selection.cuts[-1], n_candidates=ranking.selection.n_candidates
     )
     return Prepared(
         Training(plain, scaled, model.labels, weights=model.feature_weights),
         model,
-        host_search(model.segments[0], machine.placement, machine.options),
+        host_search(model.segments[0], backend.placement, backend.options),
         sized,
         settings,
-        learned.recall,
+        ranking.recall,
     )
 
 

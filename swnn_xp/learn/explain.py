@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swnn_kernels.learn.candidates import N_BINS, SHARE_SHIFT
 from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.learn.scorer import Ranker
-from swnn_xp.backends import Options, Settings
-from swnn_xp.learn.calibration import probability
-from swnn_xp.learn.candidates import knots
-from swnn_xp.learn.records import Learned
-from swnn_xp.model.explain import Explanation, SharedFeature, Voter, explain_votes, find_voters
-from swnn_xp.model.model import Model
+from swnn_xp.model.calibration import Calibration, score_probability
+from swnn_xp.model.explain import Explanation, SharedFeature, Voter
 from swnn_xp.notebook import facts
-from swnn_xp.results import Neighbours
-from swnn_xp.rows.input_kind import host_rows
-from swnn_xp.vote import vote_weights
+from swnn_xp.rows.records import QuantisedRows
 
 _STEP = 2.0**-SCORE_BITS
 
@@ -64,66 +58,55 @@ class RankedExplanation:
         return facts(self.name, rows, Explanation.voter_graph(self.name, self.voters))
 
 
-def explain_ranking(
-    model: Model, row: Any, label: int, settings: Settings, options: Options
+def explain_candidate(
+    base: Explanation,
+    vote: int,
+    linear: LinearParts,
+    feature_names: Sequence[str] | None,
+    calibration: Calibration | None,
 ) -> RankedExplanation:
-    """Explain one label of one row, which is a matrix on the host."""
-    learned: Learned = model.learned
-    ranker = learned.checked_ranker
-    query, found = find_voters(model, row, settings, options)
-    base = explain_votes(model, query, found, label, settings.alpha)
-    has_model = label < ranker.modelled.size and bool(ranker.modelled[label])
-    vote = _vote_score(model, found, base, settings.alpha, has_model)
-    features, contributions, bias = _linear_parts(model, row, label, ranker, has_model)
-    linear = int(contributions.sum()) + bias
-    score = np.asarray((vote + linear) * _STEP)
-    names = model.names.get("feature_names")
-    order = np.argsort(-np.abs(contributions), kind="stable")
+    """Put the parts of a label's integer score together; ``base`` has its votes."""
+    added = int(linear.contributions.sum()) + linear.bias
+    score = np.asarray((vote + added) * _STEP)
+    order = np.argsort(-np.abs(linear.contributions), kind="stable")
+    ordered = linear.features[order].tolist(), linear.contributions[order]
     return RankedExplanation(
-        label=label,
+        label=base.label,
         name=base.name,
         score=score.item(),
-        probability=probability(score, learned.calibration).item(),
+        probability=score_probability(score, calibration).item(),
         vote=vote * _STEP,
-        model=linear * _STEP,
-        bias=bias * _STEP,
+        model=added * _STEP,
+        bias=linear.bias * _STEP,
         features=tuple(
-            SharedFeature(f, names[f] if names is not None else str(f), int(part) * _STEP)
-            for f, part in zip(features[order].tolist(), contributions[order], strict=True)
+            SharedFeature(f, feature_names[f] if feature_names else str(f), int(part) * _STEP)
+            for f, part in zip(*ordered, strict=True)
         ),
         voters=base.voters,
     )
 
 
-def _vote_score(
-    model: Model, found: Neighbours, base: Explanation, alpha: float, has_model: bool
-) -> int:
-    """Integer vote score of the label: one table entry for each cut."""
-    learned: Learned = model.learned
-    weights = vote_weights(found, alpha)[0]
-    voters = {voter.row for voter in base.voters}
-    voted = np.asarray([i >= 0 and model.id_of(int(i)) in voters for i in found.ids[0]])
-    total, n_cuts = 0, len(learned.selection.cuts)
-    for cut, size in enumerate(learned.selection.cuts):
-        weight = int(weights[:size].sum())
-        share = int(weights[:size][voted[:size]].sum()) / weight if weight > 0 else 0.0
-        at = int(np.searchsorted(knots(), share + SHARE_SHIFT, side="right")) - 1
-        entry = (int(has_model) * n_cuts + cut) * N_BINS + at
-        total += int(learned.checked_ranker.tables[entry])
-    return total
+class LinearParts(NamedTuple):
+    """What a label's model gives one row, as integers."""
+
+    features: NDArray[np.int32]
+    contributions: NDArray[np.int64]
+    bias: int
 
 
-def _linear_parts(
-    model: Model, row: Any, label: int, ranker: Ranker, has_model: bool
-) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
+def linear_parts(ranker: Ranker, label: int, query: QuantisedRows) -> LinearParts:
     """Features of the row that the label's model weighs, what each adds, and the bias."""
     bias = int(ranker.biases[label]) if label < ranker.biases.size else 0
-    if not has_model:
-        return np.zeros(0, np.int32), np.zeros(0, np.int64), bias
-    query = host_rows(model.queries(row, weighted=False))
+    if not has_model(ranker, label):
+        return LinearParts(np.zeros(0, np.int32), np.zeros(0, np.int64), bias)
     own = slice(int(ranker.indptr[label]), int(ranker.indptr[label + 1]))
     features, at, within = np.intersect1d(
         query.indices, ranker.features[own], assume_unique=True, return_indices=True
     )
     products = query.quantised[at].astype(np.int64) * ranker.weights[own][within]
-    return features, products << ranker.shift, bias
+    return LinearParts(features, products << ranker.shift, bias)
+
+
+def has_model(ranker: Ranker, label: int) -> bool:
+    """Whether a label has a model: labels that came later have none."""
+    return label < ranker.modelled.size and bool(ranker.modelled[label])

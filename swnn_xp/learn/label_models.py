@@ -42,8 +42,8 @@ from swnn_kernels.learn.scorer import Ranker
 from swnn_kernels.parallel import in_order
 from swnn_kernels.records import frozen
 from swnn_xp.backends.index import Search
-from swnn_xp.learn.calibration import Judgement
 from swnn_xp.learn.candidates import Candidates
+from swnn_xp.model.calibration import HeldOutScores
 from swnn_xp.rows.quantise import QUANTISED_BITS, QUANTISED_SCALE
 from swnn_xp.rows.records import LabelRows, QuantisedRows, pointers_of_sizes
 
@@ -381,7 +381,7 @@ def judge_left_out(
     scores: NDArray[np.float32],
     vote_weight: float,
     out: NDArray[np.int64],
-) -> Judgement:
+) -> HeldOutScores:
     """Put what the descent says of the candidates of the rows ``out`` in the order of the rows.
 
     Parameters
@@ -401,7 +401,7 @@ def judge_left_out(
     votes = pairs.offsets[asked] / (vote_weight if vote_weight > 0 else 1.0)
     labels = np.searchsorted(pairs.indptr, asked, side="right") - 1
     order = np.argsort(pairs.rows[asked], kind="stable")
-    return Judgement(
+    return HeldOutScores(
         rows=pairs.rows[asked][order].astype(np.int64),
         labels=labels[order],
         scores=np.where(np.isnan(scores), votes, scores)[order].astype(np.float64),

@@ -77,25 +77,30 @@ def by_id(model: Model, table: NDArray[np.int32]) -> KnownNeighbours | None:
     return KnownNeighbours(ids if model.removed is None else ids[~model.removed], table)
 
 
-def neighbours_now(
-    model: Model, rows: QuantisedRows, width: int, search: SearchPositions
+def refresh_neighbours(
+    model: Model,
+    known: KnownNeighbours | None,
+    rows: QuantisedRows,
+    width: int,
+    search: SearchPositions,
 ) -> NDArray[np.int32]:
     """Neighbours of all rows by position, (n_positions, width); lines of removed rows are -1.
 
     Parameters
     ----------
     model : Model
-        Of a ranker. What it knows of neighbours is brought up to date.
+        Of a ranker.
+    known : KnownNeighbours or None
+        Neighbours of its rows at the last training, to be brought up to date.
     rows : QuantisedRows
         Its rows, as they are searched.
     width : int
         Number of neighbours.
     search : callable
     """
-    there = there_now(model)
+    there = live_mask(model)
     table = np.full((model.n_positions, width), -1, np.int32)
     asked = there.copy()
-    known: KnownNeighbours | None = model.learned.known
     if known is not None:
         known.check()
         if known.neighbours.shape[1] >= width:
@@ -108,7 +113,7 @@ def neighbours_now(
     return table
 
 
-def there_now(model: Model) -> NDArray[np.bool_]:
+def live_mask(model: Model) -> NDArray[np.bool_]:
     """Marks of positions that were not removed."""
     return np.ones(model.n_positions, bool) if model.removed is None else ~model.removed
 
@@ -142,7 +147,7 @@ def _positions(model: Model, ids: NDArray[np.integer]) -> NDArray[np.integer]:
         at = np.searchsorted(model.row_ids, ids)
     held = np.clip(at, 0, last)
     same = held == ids if model.row_ids is None else model.row_ids[held] == ids
-    return np.where(same & there_now(model)[held], held, -1)
+    return np.where(same & live_mask(model)[held], held, -1)
 
 
 def _add_near(
@@ -157,10 +162,10 @@ def _add_near(
     if not n_new:
         return
     if n_new * table.shape[1] >= model.n_rows:  # nearly all of them have
-        asked |= there_now(model)
+        asked |= live_mask(model)
         return
-    settled = np.flatnonzero(~asked & there_now(model))
-    plain, beta = Rows(*rows), model.learned.beta
+    settled = np.flatnonzero(~asked & live_mask(model))
+    plain, beta = Rows(*rows), model.ranking.settings.beta
     least = np.full(model.n_positions, np.inf)
     least[settled] = similarities(plain, settled, table[settled, -1:], beta)[:, 0] * _NEARLY
     asked |= mark_near(plain, Rows(*take_rows(rows, np.flatnonzero(is_new))), least, beta)

@@ -1,73 +1,364 @@
-"""Rank the candidates of queries: by kernels where a backend has them, else by array functions.
+"""Labels ranked by the learned ranker: candidates that neighbours vote for, sorted by their models.
 
-Both compute the same integers: a candidate's score is its vote score, one table entry for each cut,
-plus the label's bias and, if it has a model, the exact product of its weights and the query.
+A candidate's score is its vote score, one table entry for each cut, plus the label's bias and, if
+it has a model, the exact product of its weights and the query. Kernels compute it where a backend
+has them, else array functions: the same integers.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
 from swnn_kernels.learn.candidates import N_BINS, SHARE_SHIFT, Selection
 from swnn_kernels.learn.rank import SCORE_BITS
-from swnn_kernels.learn.scorer import Ranker
-from swnn_xp.backends import Options
+from swnn_kernels.learn.scorer import Ranker, Scorer
+from swnn_kernels.learn.session import CandidateRanker, RankingSession
+from swnn_kernels.parallel import once_property
+from swnn_kernels.records import frozen
+from swnn_xp.backends import Options, Settings
 from swnn_xp.learn.candidates import knots
-from swnn_xp.learn.records import Learned
-from swnn_xp.model.model import Model
+from swnn_xp.learn.explain import RankedExplanation, explain_candidate, has_model, linear_parts
+from swnn_xp.learn.neighbours import KnownNeighbours
+from swnn_xp.learn.settings import Rule
+from swnn_xp.learn.staleness import Trained
+from swnn_xp.model.calibration import (
+    Calibration,
+    calibration_from,
+    predicted,
+    score_probability,
+    stored_calibration,
+)
+from swnn_xp.model.explain import explain_votes
+from swnn_xp.model.files import SavedModel
+from swnn_xp.model.model import CSR, Extra, LabelRanking, MatrixOf, Model, Queries, RankOne
 from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.rows.canonical import check_pointers, check_range, is_ascending
+from swnn_xp.rows.input_kind import host_array, host_rows
 from swnn_xp.rows.records import Array, LabelRows, QuantisedRows, longest_row, slice_rows
 from swnn_xp.search import in_slots
-from swnn_xp.vote import Votes, join_rankings, rank, vote
+from swnn_xp.store import StoreError
+from swnn_xp.vote import Votes, join_rankings, rank, vote, vote_weights
 
 _VOTE_BYTES = 120  # temporaries of a (neighbour, label) pair
 _PAIR_BYTES = 200  # temporaries of a (query, candidate) pair
 _WEIGHT_BYTES = 64  # temporaries of one of its label's weights
 _NEVER = -(2**62)  # below every score
+_DTYPES = {
+    "indptr": np.int64,
+    "features": np.int32,
+    "weights": np.int16,
+    "biases": np.int64,
+    "modelled": np.uint8,
+    "tables": np.int64,
+}
+_LARGEST_SHIFT = 15
+_ARRAYS = Ranker._fields[:-1]
+_NEIGHBOURS = "neighbour_rows", "neighbours"
+_LARGEST, _LARGEST_ID = 2**31, 2**62
 
 
-def rank_found(
-    model: Model, queries: QuantisedRows, found: Neighbours, k: int, options: Options
-) -> Ranking:
-    """Rank labels for queries whose neighbours were found before.
+@dataclass(frozen=True, eq=False)
+class CandidateRanking(LabelRanking):
+    """Label models that correct the vote, and how they were trained.
 
-    Parameters
-    ----------
-    model : Model
-        With what was learned.
-    queries : QuantisedRows
-        Not scaled by feature weights.
-    found : Neighbours
-        By position, of the scaled queries.
-    k : int
-    options : Options
+    Its arrays may come from a file: `checked_ranker` looks at every number that is followed
+    before the first ranking.
     """
-    learned: Learned = model.learned
-    index, labels, placement = model.segments[0], model.placed_labels, model.placement
-    best = index.rank_candidates(found, labels, queries, learned, k, options)
-    if best is not None:
-        return best
 
-    def rank_block(first: int, last: int) -> Ranking:
-        block = Neighbours(found.similarities[first:last, :], found.ids[first:last, :])
-        rows = slice_rows(queries, first, last)
-        return _rank_block(block, rows, labels, ranker, learned.selection, k)
+    ranker: Ranker
+    selection: Selection
+    """How neighbours become candidates; the last cut is the number of neighbours."""
+    beta: float
+    n_features: int
+    recall: float
+    """Share of the training rows' labels among the first 50 candidates, of those that could be."""
+    rule: Rule
+    """C, weight of the vote and of missed positives, as used."""
+    calibration: Calibration | None = None
+    """Map from score to probability; None where there were too few rows, or it was not wanted."""
+    trained: Trained | None = None
+    """What the rows were at training; None until the model around it is complete."""
+    known: KnownNeighbours | None = None
+    """Neighbours of all rows when any label was last trained, for relearning."""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """The estimator's parameters at training."""
 
-    with placement.current():
-        ranker = learned.placed_ranker(placement)
-        most_votes = found.ids.shape[1] * longest_row(labels)
-        step = _queries_that_fit(learned, most_votes, options.memory_budget)
-        return join_rankings(placement.in_blocks(queries.n_rows, step, rank_block))
+    def __getstate__(self) -> dict[str, Any]:
+        # Without what is cached: copies on a device can't be pickled, and are soon made again.
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @property
+    def settings(self) -> Settings:
+        """Those of the training."""
+        return Settings(self.selection.cuts[-1], self.selection.alpha, self.beta)
+
+    @once_property
+    def checked_ranker(self) -> Ranker:
+        """The ranker, read-only; raises ValueError if its arrays can't be one."""
+        check_ranker(self.ranker, self.n_features, len(self.selection.cuts))
+        return map_ranker(lambda array: frozen(np.ascontiguousarray(array)), self.ranker)
+
+    @once_property
+    def scorer(self) -> Scorer:
+        """The ranker as the kernels take it."""
+        return Scorer.prepare(self.checked_ranker, self.n_features)
+
+    def placed_ranker(self, placement: Any) -> Ranker:
+        """The ranker where a model is; copied there once."""
+        held = self.__dict__.get("_placed")
+        if held is None or held[0] is not placement:
+            ranker = map_ranker(placement.to_device, self.checked_ranker)
+            held = self.__dict__["_placed"] = placement, ranker
+        placed: Ranker = held[1]
+        return placed
+
+    def rank_found(
+        self, model: Model, queries: Queries, found: Neighbours, k: int, options: Options
+    ) -> Ranking:
+        """Rank the candidates of neighbours that were found before."""
+        index, labels, placement = model.segments[0], model.placed_labels, model.placement
+        rows = queries.plain
+        best = index.rank_candidates(found, labels, rows, self, k, options)
+        if best is not None:
+            return best
+
+        def rank_block(first: int, last: int) -> Ranking:
+            block = Neighbours(found.similarities[first:last, :], found.ids[first:last, :])
+            return _rank_block(
+                block, slice_rows(rows, first, last), labels, ranker, self.selection, k
+            )
+
+        with placement.current():
+            ranker = self.placed_ranker(placement)
+            most_votes = found.ids.shape[1] * longest_row(labels)
+            step = self._queries_that_fit(most_votes, options.memory_budget)
+            return join_rankings(placement.in_blocks(rows.n_rows, step, rank_block))
+
+    def _queries_that_fit(self, most_votes: int, memory_budget: int) -> int:
+        longest = int(np.diff(self.checked_ranker.indptr).max(initial=0))
+        of_query = self.selection.n_candidates * (_PAIR_BYTES + _WEIGHT_BYTES * longest)
+        of_query += most_votes * _VOTE_BYTES
+        return max(1, memory_budget // (of_query + 1))
+
+    def probabilities(self, best: Ranking, found: Neighbours) -> Array:
+        """Probability of each ranked label; 0 in empty slots."""
+        xp = array_namespace(best.scores)
+        likely = score_probability(best.scores, self.calibration)
+        return xp.where(best.labels >= 0, likely, 0 * likely)
+
+    def matrices(
+        self,
+        model: Model,
+        queries: Queries,
+        wanted: Sequence[MatrixOf],
+        threshold: float | str,
+        options: Options,
+    ) -> list[CSR]:
+        """Scores or probabilities of all candidates, or those above the threshold."""
+        labels, scores = self.rank(model, queries, self.selection.n_candidates, options)
+        xp = array_namespace(labels)
+        order = xp.argsort(labels, axis=1, stable=True)
+        labels, scores = (xp.take_along_axis(part, order, axis=1) for part in (labels, scores))
+
+        def matrix(of: MatrixOf) -> CSR:
+            kept = labels >= 0
+            if of == "predicted":
+                kept = kept & self._is_predicted(scores, threshold)
+            sizes = xp.sum(xp.astype(kept, xp.int64), axis=1)
+            indptr = xp.cumulative_sum(sizes, dtype=xp.int64, include_initial=True)
+            values = scores[kept]
+            if of == "predicted":
+                values = xp.ones(values.shape, dtype=xp.int8, device=device(values))
+            elif of == "scores":
+                values = _positive(values)
+            else:
+                values = score_probability(values, self.calibration)
+            return indptr, labels[kept], values
+
+        return [matrix(of) for of in wanted]
+
+    def _is_predicted(self, scores: Array, threshold: float | str) -> Array:
+        likely = score_probability(scores) if self.calibration is None else scores
+        return predicted(likely, threshold, self.calibration)
+
+    def explain(
+        self, model: Model, queries: Queries, label: int, options: Options
+    ) -> RankedExplanation:
+        """Explain the score of one label for the only query: the vote, and its model."""
+        ranker, alpha = self.checked_ranker, self.selection.alpha
+        found = self.find(model, queries, options)
+        with model.placement.current():
+            found = Neighbours(*map(host_array, found))
+            scaled, plain = host_rows(queries.scaled), host_rows(queries.plain)
+        base = explain_votes(model, scaled, found, label, alpha)
+        voters = {voter.row for voter in base.voters}
+        voted = np.asarray([i >= 0 and model.id_of(int(i)) in voters for i in found.ids[0]])
+        vote = self._vote_score(vote_weights(found, alpha)[0], voted, has_model(ranker, label))
+        names = model.names.get("feature_names")
+        parts = linear_parts(ranker, label, plain)
+        return explain_candidate(base, vote, parts, names, self.calibration)
+
+    def _vote_score(self, weights: Any, voted: Any, is_modelled: bool) -> int:
+        """Integer vote score of a label: one table entry for each cut."""
+        total, n_cuts = 0, len(self.selection.cuts)
+        for cut, size in enumerate(self.selection.cuts):
+            weight = int(weights[:size].sum())
+            share = int(weights[:size][voted[:size]].sum()) / weight if weight > 0 else 0.0
+            at = int(np.searchsorted(knots(), share + SHARE_SHIFT, side="right")) - 1
+            total += int(self.checked_ranker.tables[(is_modelled * n_cuts + cut) * N_BINS + at])
+        return total
+
+    def kernel_session(
+        self, model: Model, index: Any, settings: Settings, **options: Any
+    ) -> RankingSession:
+        """Open a session of the kernels that searches and ranks in one call."""
+        parts = model.placed_labels.prepared, self.scorer, self.selection
+        return RankingSession(index, parts, settings, **options)
+
+    def one_ranker(self, model: Model) -> RankOne:
+        """Rank the candidates of neighbours from several segments."""
+        ranker = CandidateRanker(model.placed_labels.prepared, self.scorer, self.selection)
+
+        def rank_one(indices: Any, values: Any, found: Neighbours, k: int) -> Ranking:
+            near = found.ids, found.similarities
+            return Ranking(*ranker.rank_one(indices, values, near, k))
+
+        return rank_one
+
+    def probabilities_one(self, scores: Any, similarities: Any) -> Any:
+        """Probability of each ranked label of one row."""
+        return score_probability(scores, self.calibration)
+
+    def check(self) -> None:
+        """Raise ValueError if the ranker's arrays can't be one, or those of the calibration."""
+        _ = self.checked_ranker
+        for part in (self.calibration, self.trained, self.known):
+            if part is not None:
+                part.check()
+
+    def stored(self) -> Extra:
+        """Arrays and numbers that a saved model keeps."""
+        arrays = {name: getattr(self.ranker, name) for name in _ARRAYS}
+        meta = {
+            "shift": self.ranker.shift,
+            "cuts": list(self.selection.cuts),
+            "n_candidates": self.selection.n_candidates,
+            "alpha": self.selection.alpha,
+            "beta": self.beta,
+            "recall": self.recall,
+            "rule": self.rule._asdict(),
+        }
+        if self.trained is not None:
+            n_rows, next_id, arrays["label_rows"], arrays["label_next_ids"] = self.trained
+            meta |= {"n_rows": n_rows, "next_id": next_id}
+        if self.known is not None:
+            arrays |= dict(zip(_NEIGHBOURS, self.known, strict=True))
+        if self.calibration is not None:
+            more = stored_calibration(self.calibration)
+            return Extra(arrays | dict(more.arrays), meta | dict(more.meta))
+        return Extra(arrays, meta)
+
+    @classmethod
+    def from_saved(cls, saved: SavedModel, n_features: int) -> CandidateRanking:
+        """Read back what `stored` gave; StoreError if it can't be that.
+
+        Arrays are checked before first use. Neighbours are not looked at: that would read them all.
+        """
+        arrays, meta = saved.extra
+        try:
+            ranker = Ranker(**{n: arrays[n] for n in _ARRAYS}, shift=_count(meta["shift"]))
+            cuts = tuple(_count(cut) for cut in meta["cuts"])
+            if not cuts or any(a >= b for a, b in zip((0, *cuts), cuts, strict=False)):
+                raise ValueError(f"cuts {cuts} must ascend from 1")
+            n_candidates = _count(meta["n_candidates"])
+            if not 1 <= n_candidates <= max(1, saved.counts["n_labels"]):  # they decide on memory
+                raise ValueError(f"n_candidates: {n_candidates}")
+            selection = Selection(cuts, n_candidates, _number(meta["alpha"]))
+            rule = Rule(**{name: _number(value) for name, value in meta["rule"].items()})
+            beta, recall = _number(meta["beta"]), _number(meta["recall"])
+            counts = _count(meta["n_rows"]), _count(meta["next_id"], _LARGEST_ID)
+            trained = Trained(*counts, arrays["label_rows"], arrays["label_next_ids"])
+            trained.check()
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise StoreError(
+                saved.path, f"manifest.json: missing or invalid field {error}"
+            ) from error
+        if ranker.modelled.size > saved.counts["n_labels"]:
+            raise StoreError(saved.path, "the ranker has more labels than the model")
+        known = None
+        if set(_NEIGHBOURS) <= arrays.keys():
+            known = KnownNeighbours(*(arrays[name] for name in _NEIGHBOURS))
+        params = {name: value for name, value in saved.params.items() if name != "threshold"}
+        more = calibration_from(saved), trained, known
+        return cls(ranker, selection, beta, n_features, recall, rule, *more, params)
 
 
-def _queries_that_fit(learned: Learned, most_votes: int, memory_budget: int) -> int:
-    longest = int(np.diff(learned.checked_ranker.indptr).max(initial=0))
-    of_query = learned.selection.n_candidates * (_PAIR_BYTES + _WEIGHT_BYTES * longest)
-    of_query += most_votes * _VOTE_BYTES
-    return max(1, memory_budget // (of_query + 1))
+def ranking_of(model: Model) -> CandidateRanking:
+    """The ranking of a model that is known to be a ranker's."""
+    assert isinstance(model.ranking, CandidateRanking)
+    return model.ranking
+
+
+def _count(value: Any, limit: int = _LARGEST) -> int:
+    if type(value) is not int or not 0 <= value < limit:
+        raise ValueError(f"{value!r} is not a count")
+    return value
+
+
+def _number(value: Any) -> float:
+    if type(value) not in (int, float) or not 0 <= value < float("inf"):
+        raise ValueError(f"{value!r} is not a number of at least 0")
+    return float(value)
+
+
+def map_ranker(move: Callable[[Any], Any], ranker: Ranker) -> Ranker:
+    """Apply a function to each array of a ranker."""
+    return ranker._replace(**{name: move(getattr(ranker, name)) for name in _DTYPES})
+
+
+def check_ranker(ranker: Ranker, n_features: int, n_cuts: int) -> None:
+    """Raise ValueError unless the arrays of a ranker fit together and lead nowhere outside.
+
+    Examples
+    --------
+    >>> one = np.zeros(1, np.int64)
+    >>> ranker = Ranker(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int16), one,
+    ...                 np.zeros(1, np.uint8), np.zeros(2 * 3 * N_BINS, np.int64), 0)
+    >>> check_ranker(ranker, 5, 3)
+    >>> check_ranker(ranker, 5, 2)
+    Traceback (most recent call last):
+    ValueError: the ranker's arrays do not fit together
+    """
+    for name, dtype in _DTYPES.items():
+        array = getattr(ranker, name)
+        if array.dtype != dtype or array.ndim != 1:
+            raise ValueError(f"the ranker's {name} must be a row of {dtype.__name__}")
+    check_pointers("the ranker's indptr", ranker.indptr, ranker.features, "its features")
+    n_labels = ranker.indptr.size - 1
+    fits = (
+        ranker.weights.shape == ranker.features.shape
+        and ranker.biases.shape == ranker.modelled.shape == (n_labels,)
+        and ranker.tables.shape == (2 * n_cuts * N_BINS,)
+        and 0 <= ranker.shift <= _LARGEST_SHIFT
+    )
+    if not fits:
+        raise ValueError("the ranker's arrays do not fit together")
+    check_range("the ranker's features", ranker.features, 0, n_features - 1)
+    if not is_ascending(ranker.indptr, ranker.features):
+        raise ValueError("the ranker's features must ascend in each label")
+
+
+def _positive(scores: Array) -> Array:
+    """Map scores to positive numbers in the same order; see `SWNNRanker.decision_function`."""
+    xp = array_namespace(scores)
+    above = scores > 0
+    one = xp.ones_like(scores)
+    return xp.where(above, one + scores, one / (one - xp.where(above, one * 0, scores)))
 
 
 class _Pairs(NamedTuple):

@@ -23,9 +23,10 @@ from swnn_kernels.vote import Labels
 from swnn_xp.backends import Options
 from swnn_xp.learn.candidates import Candidates, Voters, candidates_of, copy_numbers
 from swnn_xp.learn.label_models import LabelModels, group_pairs, quantise_models, train_labels
-from swnn_xp.learn.neighbours import SearchPositions, by_id, neighbours_now, there_now
-from swnn_xp.learn.records import Learned, retrained
+from swnn_xp.learn.neighbours import SearchPositions, by_id, live_mask, refresh_neighbours
+from swnn_xp.learn.ranking import ranking_of
 from swnn_xp.learn.settings import TrainingSettings
+from swnn_xp.learn.staleness import retrained
 from swnn_xp.learn.train import Progress, block_size, label_problem, offsets_of, rarity, scales_of
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours
@@ -49,38 +50,40 @@ def relearn_labels(
     tell : callable
         Shows progress.
     """
-    learned: Learned = model.learned
+    ranking = ranking_of(model)
     scaled = model.rows()
     plain = quantise_rows(model.value_rows(scaled))
-    near = neighbours_now(model, scaled, _width(model), _searcher(model, scaled, settings, tell))
+    near = refresh_neighbours(
+        model, ranking.known, scaled, _width(model), _searcher(model, scaled, settings, tell)
+    )
     chosen = _rows_with(model, wanted, near)
     blocks = _candidates(model, (plain, scaled), near, chosen, settings, tell)
     for block in blocks:
         block.labels[(block.labels >= 0) & ~wanted[block.labels]] = -1
     truth = _only(take_rows(model.checked_labels, chosen), wanted)
-    n_cuts = len(learned.selection.cuts)
-    table = learned.checked_ranker.tables.reshape(2, n_cuts, N_BINS)[1]
-    missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if learned.rule.missed > 0 else None
+    n_cuts = len(ranking.selection.cuts)
+    table = ranking.checked_ranker.tables.reshape(2, n_cuts, N_BINS)[1]
+    missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if ranking.rule.missed > 0 else None
     pairs = group_pairs(blocks, truth, lambda bins: offsets_of(bins, table), missed)
-    problem = label_problem(model.label_counts, learned.rule, settings)
-    rows = np.flatnonzero(there_now(model))  # all of them: their lengths decide on the scales
+    problem = label_problem(model.label_counts, ranking.rule, settings)
+    rows = np.flatnonzero(live_mask(model))  # all of them: their lengths decide on the scales
     places = np.searchsorted(rows, chosen).astype(np.int32)
     models = train_labels(
         take_rows(plain, rows), pairs._replace(rows=places[pairs.rows]), problem, settings.n_jobs,
         lambda done, total: tell("label models", done, total),
-        scales_of(model.feature_weights, learned.rule),
+        scales_of(model.feature_weights, ranking.rule),
     )  # fmt: skip
-    trained = None if learned.trained is None else retrained(learned.trained, model, wanted)
-    ranker = replace_models(learned.checked_ranker, models, wanted)
+    trained = None if ranking.trained is None else retrained(ranking.trained, model, wanted)
+    ranker = replace_models(ranking.checked_ranker, models, wanted)
     added = rarity(model.label_counts, model.n_rows, settings.rare_labels)
     ranker = ranker._replace(biases=ranker.biases + np.where(wanted, added, 0))
-    learned = replace(learned, ranker=ranker, trained=trained, known=by_id(model, near))
-    return replace(model, learned=learned, version=model.version + 1)
+    ranking = replace(ranking, ranker=ranker, trained=trained, known=by_id(model, near))
+    return replace(model, ranking=ranking, version=model.version + 1)
 
 
 def _width(model: Model) -> int:
     """Neighbours that are known of each row: one more than vote, for each finds itself."""
-    return model.n_voters(model.learned.selection.cuts[-1] + 1)
+    return model.n_voters(model.ranking.settings.n_neighbors + 1)
 
 
 def _searcher(
@@ -92,7 +95,7 @@ def _searcher(
         for first in range(0, asked.size, step):
             some = asked[first : first + step]
             queries = model.placement.rows(take_rows(scaled, some))
-            found = model.search(queries, _width(model), model.learned.beta, options)
+            found = model.search(queries, _width(model), model.ranking.settings.beta, options)
             yield some, Neighbours(*model.placement.as_input_kind(_HOST, *found))
             tell("neighbours", first + some.size, asked.size)
 
@@ -107,7 +110,7 @@ def _rows_with(
     own = np.zeros(model.n_positions + 1, bool)  # the last one is that of -1: no neighbour
     of_entries = np.repeat(np.arange(labels.n_rows), np.diff(labels.indptr))
     own[of_entries[wanted[labels.indices]]] = True
-    return np.flatnonzero((own[:-1] | own[near].any(axis=1)) & there_now(model))
+    return np.flatnonzero((own[:-1] | own[near].any(axis=1)) & live_mask(model))
 
 
 def _candidates(
@@ -119,13 +122,13 @@ def _candidates(
     tell: Progress,
 ) -> list[Candidates]:
     """Leave-one-out candidates of the chosen rows, by their neighbours."""
-    labels, selection, (plain, scaled) = model.checked_labels, model.learned.selection, rows
+    labels, selection, (plain, scaled) = model.checked_labels, ranking_of(model).selection, rows
     voters = Voters(Labels.prepare(labels.indptr, labels.indices), copy_numbers(plain, labels))
     searched, step = Rows(*scaled).prepared(), _block_size(model, settings)
     blocks = []
     for first in range(0, chosen.size, step):
         some = chosen[first : first + step]
-        sims = similarities(searched, some, near[some], model.learned.beta)
+        sims = similarities(searched, some, near[some], model.ranking.settings.beta)
         found = Neighbours(sims, near[some].astype(np.int64))
         truth = take_rows(labels, some)
         blocks.append(candidates_of(found, voters, some, truth, selection))
@@ -134,7 +137,7 @@ def _candidates(
 
 
 def _block_size(model: Model, settings: TrainingSettings) -> int:
-    return block_size(model.learned.selection, settings)
+    return block_size(ranking_of(model).selection, settings)
 
 
 def _only(labels: LabelRows, wanted: NDArray[np.bool_]) -> LabelRows:

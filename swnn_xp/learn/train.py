@@ -23,7 +23,6 @@ from swnn_kernels.vote import Labels
 from swnn_xp.backends import Index, Options, Placement
 from swnn_xp.backends.index import Search, host_search
 from swnn_xp.checks import check_exponent
-from swnn_xp.learn.calibration import Calibration, chosen_rows, fit_calibration
 from swnn_xp.learn.candidates import (
     Candidates,
     Learners,
@@ -43,9 +42,10 @@ from swnn_xp.learn.label_models import (
     train_labels,
 )
 from swnn_xp.learn.neighbours import KnownNeighbours, noted
-from swnn_xp.learn.records import Learned
+from swnn_xp.learn.ranking import CandidateRanking
 from swnn_xp.learn.settings import Rule, TrainingSettings, label_costs
 from swnn_xp.metrics import propensities_of_counts
+from swnn_xp.model.calibration import Calibration, chosen_rows, fit_calibration
 from swnn_xp.model.changes import new_model
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours
@@ -172,7 +172,7 @@ def part_of_rows(rows: ValueRows, settings: TrainingSettings) -> NDArray[np.int6
 
 def train(
     training: Training, search: Search, settings: TrainingSettings, tell: Progress
-) -> Learned:
+) -> CandidateRanking:
     """Learn vote score and label models.
 
     Parameters
@@ -189,8 +189,8 @@ def train(
     if training.representatives is None:  # else relearning would need rows that are gone
         found = noted(found, training.scaled.n_rows, settings.cuts[-1] + 1, known)
     blocks = to_candidates(training, found, settings)
-    learned = train_judged(training, judge(training, blocks, settings, tell), settings, tell)
-    return replace(learned, known=known[0] if known else None)
+    ranking = train_judged(training, judge(training, blocks, settings, tell), settings, tell)
+    return replace(ranking, known=known[0] if known else None)
 
 
 class Judged(NamedTuple):
@@ -226,14 +226,14 @@ def train_judged(
     tell: Progress,
     *,
     keep: bool = False,
-) -> Learned:
+) -> CandidateRanking:
     """Learn label models; the candidates are thrown away on the way unless they are to be kept."""
     models, calibration = _label_models(training, judged, settings, tell, keep)
     rule = judged.rule(settings)
     tables = np.stack([judged.score.tables(weight) for weight in (1.0, rule.vote_weight)])
     ranker = quantise_models(models, tables)
     added = _rarity(training.labels, settings)
-    return Learned(
+    return CandidateRanking(
         ranker._replace(biases=ranker.biases + added),
         selection_of(settings, training.labels.n_labels),
         settings.beta,
@@ -415,7 +415,7 @@ def host_indexer(index_class: type[Index], placement: Placement, options: Option
     return index
 
 
-class Machine(NamedTuple):
+class SearchBackend(NamedTuple):
     """What searches, and where."""
 
     index_class: type[Index]
@@ -443,14 +443,14 @@ def prepare(
     rows: ValueRows,
     labels: LabelRows,
     settings: TrainingSettings,
-    machine: Machine,
+    backend: SearchBackend,
     tell: Progress,
     *,
     weighted: bool = True,
     names: Mapping[str, list[str]] | None = None,
 ) -> Prepared:
     """Learn feature weights, if wanted, and index the rows scaled by them."""
-    index_class, placement, options = machine
+    index_class, placement, options = backend
     weights, recall = None, 1.0
     if weighted:
         index = host_indexer(index_class, placement, options)

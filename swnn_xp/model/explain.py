@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from swnn_xp.backends import Options, Settings
 from swnn_xp.model.model import Model
 from swnn_xp.notebook import facts, neighbour_graph
 from swnn_xp.results import Neighbours
-from swnn_xp.rows.input_kind import host_matrix, host_rows
+from swnn_xp.rows.input_kind import host_matrix
 from swnn_xp.rows.quantise import DOT_SCALE, WEIGHT_SCALE
 from swnn_xp.rows.records import LabelRows, QuantisedRows
 from swnn_xp.vote import vote_weights
@@ -95,24 +94,6 @@ def one_row(model: Model, x: Any) -> Any:
     if row.shape[0] != 1:
         raise ValueError(f"explain takes one row, got {row.shape[0]}")
     return row
-
-
-def explain_label(
-    model: Model, row: Any, label: int, settings: Settings, options: Options
-) -> Explanation:
-    """Explain one label of one row, which is a matrix on the host."""
-    query, found = find_voters(model, row, settings, options)
-    return explain_votes(model, query, found, label, settings.alpha)
-
-
-def find_voters(
-    model: Model, row: Any, settings: Settings, options: Options
-) -> tuple[QuantisedRows, Neighbours]:
-    """Quantise one row and find its neighbours by position, both on the host."""
-    queries = model.queries(row)
-    voters = model.n_voters(settings.n_neighbors)
-    found = model.search(queries, voters, settings.beta, options)
-    return host_rows(queries), Neighbours(*model.placement.as_input_kind(row, *found))
 
 
 def explain_votes(

@@ -8,16 +8,15 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from swnn_kernels.index import V1_ARRAY_NAMES, decode_rows
 from swnn_xp.backends import Index, Placement, get_backend
 from swnn_xp.checks import fingerprint
 from swnn_xp.model.changes import compact
-from swnn_xp.model.model import Model
+from swnn_xp.model.model import Extra, Model
 from swnn_xp.model.targets import stored_targets, targets_from
 from swnn_xp.rows.canonical import untrusted_labels, untrusted_rows
 from swnn_xp.store import StoredModel, StoreError, open_arrays, save_arrays
@@ -40,23 +39,15 @@ _NAMED = {
 }
 
 
-class Extra(NamedTuple):
-    """What an estimator stores beside the model: arrays, and what JSON can hold."""
-
-    arrays: Mapping[str, NDArray[Any]] = {}
-    meta: Mapping[str, Any] = {}
-
-
 def save_model(
     path: str | os.PathLike[str],
     estimator: str,
     model: Model,
     params: Mapping[str, Any],
-    extra: Extra = Extra(),  # noqa: B008 (it never changes)
 ) -> None:
     """Write a model, compacted, and the parameters of the estimator it belongs to."""
     model = compact(model)
-    index = model.segments[0]
+    index, extra = model.segments[0], model.ranking.stored()
     arrays = {_INDEX + name: array for name, array in index.arrays().items()}
     arrays |= {"labels_indptr": model.labels.indptr, "labels_indices": model.labels.indices}
     if model.row_ids is not None:
@@ -100,7 +91,7 @@ class SavedModel:
 
     @property
     def extra(self) -> Extra:
-        """What the estimator stored beside the model; not trusted."""
+        """What the ranking has stored; not trusted."""
         arrays = {
             name.removeprefix(_EXTRA): array
             for name, array in self.stored.arrays.items()
@@ -108,7 +99,7 @@ class SavedModel:
         }
         meta = self.stored.meta.get("extra", {})
         if not isinstance(meta, dict):
-            raise StoreError(self.path, f"manifest.json lacks or garbles extra: {meta!r}")
+            raise StoreError(self.path, f"manifest.json: missing or invalid field extra: {meta!r}")
         return Extra(arrays, meta)
 
     def model(self, backend: str, device: Any) -> Model:
@@ -127,10 +118,12 @@ class SavedModel:
         except ValueError as error:
             raise StoreError(self.path, str(error)) from error
         except KeyError as error:
-            raise StoreError(self.path, f"manifest.json lacks or garbles {error}") from error
+            raise StoreError(
+                self.path, f"manifest.json: missing or invalid field {error}"
+            ) from error
 
     def check(self, model: Model) -> None:
-        """Look at every number of the model, also of what was learned."""
+        """Look at every number of the model, also of its ranking."""
         try:
             model.check()
         except ValueError as error:
@@ -227,7 +220,7 @@ def open_model(
     except StoreError:
         raise
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(path, f"manifest.json lacks or garbles {error}") from error
+        raise StoreError(path, f"manifest.json: missing or invalid field {error}") from error
 
 
 @functools.cache

@@ -1,6 +1,4 @@
-"""Names for people: of features, labels and rows, each known or not.
-
-A fitted model at one moment: training rows in segments, their labels, and what still counts.
+"""A fitted model at one moment: training rows in segments, their labels, and how they are ranked.
 
 A `Model` never changes: `swnn_xp.model.changes` makes the next one from it, so that a reader who
 holds one sees a consistent state, whatever other threads do.
@@ -12,9 +10,10 @@ model knows about either: an index numbers its own rows from 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -38,7 +37,6 @@ from swnn_xp.rows.records import (
 )
 from swnn_xp.search import merge, shifted
 from swnn_xp.text.vectorizer import TextVectorizer, as_texts
-from swnn_xp.vote import Votes
 
 
 def known_names(**names: list[str] | None) -> dict[str, list[str]]:
@@ -96,13 +94,115 @@ def label_id(label: int | str, names: list[str] | None, n_labels: int) -> int:
     return int(label)
 
 
-class Current(NamedTuple):
-    """A model and the parameters that it is asked with: what a session follows."""
+class Queries:
+    """Rows to be ranked, canonical: scaled by the feature weights for the search, and as given.
 
-    model: Model
-    settings: Settings
-    calibration: Callable[[], Any]
-    """Gives the map from shares of votes to probabilities; None if they are the same."""
+    Each form is quantised when it is first asked for, and once.
+    """
+
+    def __init__(
+        self,
+        rows: ValueRows,
+        placement: Placement,
+        feature_weights: NDArray[np.float64] | None = None,
+    ) -> None:
+        self._rows, self._placement, self._weights = rows, placement, feature_weights
+        self.n_rows = rows.n_rows
+
+    @once_property
+    def scaled(self) -> QuantisedRows:
+        """What the indexed rows, scaled too, are compared with."""
+        return self._placement.quantise(self._rows, self._weights)
+
+    @once_property
+    def plain(self) -> QuantisedRows:
+        """What label models weigh."""
+        return self.scaled if self._weights is None else self._placement.quantise(self._rows)
+
+
+class Extra(NamedTuple):
+    """What a ranking stores beside the rows: arrays, and what JSON can hold."""
+
+    arrays: Mapping[str, NDArray[Any]] = {}
+    meta: Mapping[str, Any] = {}
+
+
+MatrixOf = Literal["scores", "probabilities", "predicted"]
+"""What a matrix (n_queries, n_labels) may hold."""
+CSR = tuple[Array, Array, Array]
+"""Pointers, labels and values."""
+RankOne = Callable[[Any, Any, Neighbours, int], Ranking]
+"""Ranks one row, given as indices and values, by its neighbours (by position): the best k."""
+
+
+class LabelRanking(ABC):
+    """How labels are ranked once a query's neighbours are known, and what was learned for it.
+
+    A fitted model holds one: `swnn_xp.model.votes.VoteRanking` counts votes as published,
+    `swnn_xp.learn.ranking.CandidateRanking` corrects the vote by label models. Whatever answers
+    queries (batches, sessions, explanations, a cluster, the service) asks this interface. A ranking
+    never changes, and gives the same bits wherever the model is.
+    """
+
+    if TYPE_CHECKING:  # a field of one kind, computed by the other
+
+        @property
+        def settings(self) -> Settings:
+            """How many neighbours vote, and the exponents of their weights and similarities."""
+
+    def find(self, model: Model, queries: Queries, options: Options) -> Neighbours:
+        """Find the neighbours that vote, by position."""
+        S, _, beta = self.settings
+        return model.search(queries.scaled, model.n_voters(S), beta, options)
+
+    def rank(self, model: Model, queries: Queries, k: int, options: Options) -> Ranking:
+        """Rank labels: search, then `rank_found`, unless one call does both."""
+        return self.rank_found(model, queries, self.find(model, queries, options), k, options)
+
+    @abstractmethod
+    def rank_found(
+        self, model: Model, queries: Queries, found: Neighbours, k: int, options: Options
+    ) -> Ranking:
+        """Rank labels by neighbours that were found before."""
+
+    @abstractmethod
+    def probabilities(self, best: Ranking, found: Neighbours) -> Array:
+        """Probability of each ranked label, given the neighbours; 0 in empty slots."""
+
+    @abstractmethod
+    def matrices(
+        self,
+        model: Model,
+        queries: Queries,
+        wanted: Sequence[MatrixOf],
+        threshold: float | str,
+        options: Options,
+    ) -> list[CSR]:
+        """Scores or probabilities of all labels that got any, or those above the threshold."""
+
+    @abstractmethod
+    def explain(self, model: Model, queries: Queries, label: int, options: Options) -> Any:
+        """Explain the score of one label for the only query."""
+
+    @abstractmethod
+    def kernel_session(self, model: Model, index: Any, settings: Settings, **options: Any) -> Any:
+        """Open a session of the kernels that searches and ranks in one call: one segment only."""
+
+    @abstractmethod
+    def one_ranker(self, model: Model) -> RankOne:
+        """Make what ranks single rows whose neighbours come from several segments."""
+
+    @abstractmethod
+    def probabilities_one(self, scores: Any, similarities: Any) -> Any:
+        """Probability of each ranked label of one row, given its neighbours' similarities."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise ValueError if what was learned, which may come from a file, can't be right."""
+
+    @abstractmethod
+    def stored(self) -> Extra:
+        """Arrays and numbers that a saved model keeps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +235,8 @@ class Model:
     values: NDArray[Any] | None = None
     """Values of all rows as they were given, one after the other: what a ranker learns from again.
     None where nothing will. The indexes have the features."""
-    learned: Any = None
-    """What an estimator has learned from the rows; the model carries it along, and checks it."""
+    ranking: LabelRanking = None  # type: ignore[assignment]  # rows are indexed before it is known
+    """How labels are ranked, with what was learned for it."""
     untrusted: bool = False
     """Whether the labels came from a file: their ids are checked before they first vote."""
     origin: Placement | None = None
@@ -145,6 +245,13 @@ class Model:
     def __getstate__(self) -> dict[str, Any]:
         # Without what is cached: copies on a device can't be pickled, and are soon made again.
         return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def with_ranking(self, ranking: LabelRanking) -> Model:
+        """The same rows, ranked in another way; what was derived from them stays."""
+        made = replace(self, ranking=ranking)
+        known = dict(self.__dict__)  # other threads may be adding to it
+        made.__dict__.update({n: v for n, v in known.items() if n not in made.__dict__})
+        return made
 
     def keep_derived(self, other: Model, *names: str) -> None:
         """Take over what another model has derived from the same fields: copies on a device."""
@@ -198,8 +305,7 @@ class Model:
         _ = self.checked_labels
         if self.values is not None:
             self.value_rows()
-        if self.learned is not None:
-            self.learned.check()
+        self.ranking.check()
         if self.vectorizer is not None:
             self.vectorizer.check()
 
@@ -229,16 +335,12 @@ class Model:
             raise ValueError("values must be one number other than 0 for each entry of the rows")
         return ValueRows(rows.indptr, rows.indices, values.astype(np.float64), rows.n_features)
 
-    def queries(self, X: Any, *, weighted: bool = True) -> QuantisedRows:
-        """Turn a matrix of queries, or texts, into canonical quantised rows where the model is.
-
-        They are scaled by the feature weights, as the rows in the segments are, unless not wanted.
-        """
-        rows = self.placement.prepare(
-            self.rows_of(X), "X", self.feature_weights if weighted else None
-        )
+    def queries(self, X: Any) -> Queries:
+        """Bring a matrix of queries, or texts, into canonical rows."""
+        rows = self.placement.canonical(self.rows_of(X), "X")
         check_width(rows.n_features, self.n_features)
-        return rows._replace(n_features=self.n_features)
+        rows = rows._replace(n_features=self.n_features)
+        return Queries(rows, self.placement, self.feature_weights)
 
     def search(
         self, queries: QuantisedRows, n_neighbors: int, beta: float, options: Options
@@ -246,33 +348,13 @@ class Model:
         """Find neighbours by position: search each segment and merge what they find."""
         best: Neighbours | None = None
         for segment, offset, removed in zip(
-            self.segments, self.offsets, self._placed_removed, strict=True
+            self.segments, self.offsets, self.placed_removed, strict=True
         ):
             found = segment.search(queries, n_neighbors, beta, removed, options)
             found = shifted(found, offset) if offset else found
             best = found if best is None else merge(best, found, n_neighbors)
         assert best is not None
         return best
-
-    def rank(self, queries: QuantisedRows, settings: Settings, k: int, options: Options) -> Ranking:
-        """Rank labels; a backend may search and vote in one call."""
-        settings = settings._replace(n_neighbors=self.n_voters(settings.n_neighbors))
-        if len(self.segments) == 1:
-            labels, removed = self.placed_labels, self._placed_removed[0]
-            return self.segments[0].rank(queries, labels, settings, k, removed, options)
-        found = self.search(queries, settings.n_neighbors, settings.beta, options)
-        return self.rank_found(found, settings.alpha, k, options)
-
-    def rank_found(self, found: Neighbours, alpha: float, k: int, options: Options) -> Ranking:
-        """Rank labels by the votes of neighbours that were found before."""
-        return self.segments[0].rank_found(found, self.placed_labels, alpha, k, options)
-
-    def vote(self, queries: QuantisedRows, settings: Settings, options: Options) -> Votes:
-        """Let neighbours vote: every label with a vote."""
-        voters = self.n_voters(settings.n_neighbors)
-        labels = self.placed_labels  # before the search: damaged labels are refused first
-        found = self.search(queries, voters, settings.beta, options)
-        return self.segments[0].vote_found(found, labels, settings.alpha, options)
 
     def n_voters(self, n_neighbors: int) -> int:
         """Number of neighbours that can vote: S may be far beyond the number of rows."""
@@ -331,7 +413,7 @@ class Model:
         return None if self.row_ids is None else self.placement.to_device(self.row_ids)
 
     @once_property
-    def _placed_removed(self) -> tuple[Array | None, ...]:
+    def placed_removed(self) -> tuple[Array | None, ...]:
         """Marks of removed rows for each segment."""
         removed = self.removed
         if removed is None:

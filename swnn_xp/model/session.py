@@ -7,18 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from swnn_kernels import HybridIndex, Labels
+from swnn_kernels import Labels
 from swnn_kernels import Session as KernelSession
-from swnn_kernels import Settings as KernelSettings
-from swnn_kernels.background import SEARCHES
-from swnn_xp.backends import Options, Settings
 from swnn_xp.backends.numba_ import NumbaIndex
 from swnn_xp.checks import check_count
-from swnn_xp.model.model import Current, Model
-from swnn_xp.model.stand_in import StandInSession
+from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
 from swnn_xp.search import in_slots, merge, padded, shifted
-from swnn_xp.vote import one_ranked_shares, rank, ranked_shares, vote
 
 
 class Session:
@@ -39,11 +34,11 @@ class Session:
     Parameters
     ----------
     current : callable
-        Returns the current model and parameters, the same object while they have not changed.
+        Returns the current model, the same object while neither it nor a parameter has changed.
     budget : int, optional
     """
 
-    def __init__(self, current: Callable[[], Current], *, budget: int | None = None) -> None:
+    def __init__(self, current: Callable[[], Model], *, budget: int | None = None) -> None:
         self._current = current
         self._budget = budget
         self._open(current())
@@ -74,13 +69,11 @@ class Session:
         """
         self._follow()
         if self._only is not None:  # it checks k itself
-            labels, scores = self._only.predict_one(indices, values, k)
-            return Ranking(labels, scores)
+            return Ranking(*self._only.predict_one(indices, values, k))
         check_count(k, "k")
-        found = self._merged(indices, values)
-        votes = vote(found, self._model.checked_labels, self._settings.alpha)
-        best = rank(votes, self._model.n_ranked(k))
-        return Ranking(*in_slots(k, best.labels[0], best.scores[0]))
+        found = self._positions_one(indices, values)
+        best = self._rank_one(indices, values, found, self._model.n_ranked(k))
+        return Ranking(*in_slots(k, *best))
 
     def topk_probabilities_one(self, indices: Any, values: Any, k: int = 5) -> RankedProbabilities:
         """Rank labels for one row, with the probability that each is right.
@@ -90,34 +83,36 @@ class Session:
         """
         check_count(k, "k")
         self._follow()
-        labels, scores, likely = self._shares_one(indices, values, k)
-        if (steps := self._opened.calibration()) is not None:
-            likely = np.where(labels >= 0, steps.probabilities(likely), 0.0)
-        return RankedProbabilities(*in_slots(k, labels, scores, likely))
-
-    def _shares_one(self, indices: Any, values: Any, k: int) -> tuple[Any, Any, Any]:
-        """The best labels of one row with scores and shares of the votes."""
-        k, alpha = self._model.n_ranked(k), self._settings.alpha
-        if isinstance(self._only, KernelSession):
-            labels, scores, sims = self._only.rank_one(indices, values, k)
-            return labels, scores, one_ranked_shares(scores, sims, alpha)
-        one = self._positions_one(indices, values)
-        found = Neighbours(one.similarities[None, :], one.ids[None, :])
-        best = self._model.rank_found(found, alpha, k, Options())
-        return best.labels[0], best.scores[0], ranked_shares(best, found, alpha)[0]
+        wanted = self._model.n_ranked(k)
+        if self._only is not None:
+            labels, scores, similarities = self._only.rank_one(indices, values, wanted)
+        else:
+            found = self._positions_one(indices, values)
+            labels, scores = self._rank_one(indices, values, found, wanted)
+            similarities = found.similarities
+        likely = self._model.ranking.probabilities_one(scores, similarities)
+        if labels[-1] < 0:  # some slots are empty
+            likely = np.where(labels >= 0, likely, 0.0)
+        if wanted < k:
+            labels, scores, likely = in_slots(k, labels, scores, likely)
+        return RankedProbabilities(labels, scores, likely)
 
     def kneighbors_one(self, indices: Any, values: Any) -> Neighbours:
         """Find the neighbours of one row: ``similarities`` and ``ids``, each (n_neighbors,)."""
         self._follow()
         found = self._model.with_ids(self._positions_one(indices, values))
-        return padded(found, self._settings.n_neighbors)
+        return padded(found, self._model.ranking.settings.n_neighbors)
 
     def _positions_one(self, indices: Any, values: Any) -> Neighbours:
-        """Neighbours of one row by position; no more than there are rows."""
-        if len(self._sessions) == 1:
-            ids, sims = self._sessions[0].kneighbors_one(indices, values)
-            return Neighbours(sims, ids)
-        merged = self._merged(indices, values)
+        """Neighbours of one row by position, out of all segments; no more than there are rows."""
+        merged: Neighbours | None = None
+        for offset, session in zip(self._model.offsets, self._sessions, strict=True):
+            ids, sims = session.kneighbors_one(indices, values)
+            if self._only is not None:
+                return Neighbours(sims, ids)
+            found = shifted(Neighbours(sims[None, :], ids[None, :]), offset)
+            merged = found if merged is None else merge(merged, found, found.ids.shape[1])
+        assert merged is not None
         return Neighbours(merged.similarities[0], merged.ids[0])
 
     @property
@@ -129,59 +124,34 @@ class Session:
         return sum(session.n_unresolved for session in self._sessions)
 
     def _follow(self) -> None:
-        """Use the current model and parameters."""
+        """Use the current model."""
         current = self._current()
-        if current is not self._opened or (self._stands_in and SEARCHES.is_ready()):
+        if current is not self._model:
             self._open(current)
 
-    def _open(self, current: Current) -> None:
+    def _open(self, model: Model) -> None:
         # Whatever may fail comes before any change: the session still answers from the old model.
-        model = current.model
         if not all(isinstance(segment, NumbaIndex) for segment in model.segments):
             raise ValueError(f"a session needs the backend 'numba', not '{model.backend}'")
-        voters = model.n_voters(current.settings.n_neighbors)
-        settings = current.settings._replace(n_neighbors=voters)
-        sessions = [self._session(model, at, settings) for at in range(len(model.segments))]
-        self._sessions, self._opened = sessions, current
-        self._model, self._settings = model, current.settings
-        self._only = sessions[0] if len(sessions) == 1 else None
-        self._stands_in = any(isinstance(session, StandInSession) for session in sessions)
+        is_whole = len(model.segments) == 1
+        sessions = [self._segment_session(model, at) for at in range(len(model.segments))]
+        rank_one = None if is_whole else model.ranking.one_ranker(model)
+        self._sessions, self._model = sessions, model
+        self._only = sessions[0] if is_whole else None
+        self._rank_one: Any = rank_one
 
-    def _session(self, model: Model, at: int, settings: Settings) -> KernelSession | StandInSession:
-        """Session of one segment."""
-        segment, first, removed = model.segments[at], model.offsets[at], model.removed
-        assert isinstance(segment, NumbaIndex)
+    def _segment_session(self, model: Model, at: int) -> Any:
+        """Open a session of one segment; it ranks labels if there is no other segment."""
+        index, first, removed = model.segments[at].kernel_index, model.offsets[at], model.removed  # type: ignore[attr-defined]
         if removed is not None:
-            removed = removed[first : first + segment.n_rows]
-        stand_in = segment.stand_in(settings) if self._budget is None else None
-        weights = model.feature_weights
-        if stand_in is not None:
-            return StandInSession(stand_in, model.checked_labels, settings, removed, weights)
-        options = {"removed": removed, "budget": self._budget, "feature_weights": weights}
-        return self._kernel_session(
-            segment.kernel_index, model, KernelSettings(*settings), **options
-        )
-
-    def _kernel_session(
-        self, index: HybridIndex, model: Model, settings: KernelSettings, **options: Any
-    ) -> KernelSession:
-        return KernelSession(index, _kernel_labels(model, index.n_rows), settings, **options)
-
-    def _merged(self, indices: Any, values: Any) -> Neighbours:
-        """Neighbours by position out of all segments, as a batch of one query."""
-        merged: Neighbours | None = None
-        for offset, session in zip(self._model.offsets, self._sessions, strict=True):
-            ids, sims = session.kneighbors_one(indices, values)
-            found = shifted(Neighbours(sims[None, :], ids[None, :]), offset)
-            merged = found if merged is None else merge(merged, found, found.ids.shape[1])
-        assert merged is not None
-        return merged
-
-
-def _kernel_labels(model: Model, n_rows: int) -> Labels:
-    """Labels for the session of a segment: none where `Session` lets merged neighbours vote."""
-    if len(model.segments) == 1:
-        prepared: Labels = model.placed_labels.prepared
-        return prepared
-    _ = model.checked_labels  # damaged labels are refused now, not by a later answer
-    return Labels.prepare(np.zeros(n_rows + 1, np.int64), np.zeros(0, np.int32))
+            removed = removed[first : first + index.n_rows]
+        options: dict[str, Any] = {
+            "removed": removed, "budget": self._budget, "feature_weights": model.feature_weights,
+        }  # fmt: skip
+        settings = model.ranking.settings
+        settings = settings._replace(n_neighbors=model.n_voters(settings.n_neighbors))
+        if len(model.segments) == 1:
+            return model.ranking.kernel_session(model, index, settings, **options)
+        _ = model.checked_labels  # damaged labels are refused now, not by a later answer
+        none = Labels.prepare(np.zeros(index.n_rows + 1, np.int64), np.zeros(0, np.int32))
+        return KernelSession(index, none, settings, **options)

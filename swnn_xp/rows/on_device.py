@@ -13,7 +13,7 @@ from array_api_compat import array_namespace, device
 
 from swnn_xp.rows import canonical as checks
 from swnn_xp.rows.quantise import MAGNITUDE_SCALE, QUANTISED_SCALE, WORD_BITS
-from swnn_xp.rows.records import Array, QuantisedRows
+from swnn_xp.rows.records import Array, QuantisedRows, ValueRows
 
 _CHUNK = 1 << 22  # non-zeros handled at a time: bounds the temporaries to about 300 MB
 
@@ -61,22 +61,29 @@ def compressed_entries(
     return Entries(at_row, xp.astype(columns, xp.int64), xp.astype(values, xp.float64), shape)
 
 
-def device_rows(entries: Entries, name: str, feature_weights: Array | None = None) -> QuantisedRows:
-    """Bring entries to canonical rows of unit length in fixed point.
-
-    Feature weights, if given, are applied as `swnn_xp.rows.quantise` does.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> entries = dense_entries(np.asarray([[3.0, 4.0]]), "X")
-    >>> device_rows(entries, "X").quantised.tolist()
-    [5033165, 6710886]
-    """
+def canonical_entries(entries: Entries, name: str) -> ValueRows:
+    """Bring entries to canonical rows: columns ascend in a row, without repeats and zeros."""
     at_row, columns, values = _canonical(entries, name)
     xp = array_namespace(values)
     rows = xp.arange(entries.shape[0] + 1, dtype=xp.int64, device=device(values))
     indptr = xp.astype(xp.searchsorted(at_row, rows), xp.int64)
+    return ValueRows(indptr, xp.astype(columns, xp.int32), values, entries.shape[1])
+
+
+def quantise_on_device(rows: ValueRows, feature_weights: Array | None = None) -> QuantisedRows:
+    """Scale canonical rows to unit length in fixed point, as `swnn_xp.rows.quantise` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = canonical_entries(dense_entries(np.asarray([[3.0, 4.0]]), "X"), "X")
+    >>> quantise_on_device(rows).quantised.tolist()
+    [5033165, 6710886]
+    """
+    indptr, columns, values, n_features = rows
+    xp = array_namespace(values)
+    numbers = xp.arange(rows.n_rows, dtype=xp.int64, device=device(values))
+    at_row = xp.repeat(numbers, indptr[1:] - indptr[:-1])
     weights = None if feature_weights is None else xp.take(feature_weights, columns)
     chunks = []
     for first, last, start, stop in _row_chunks(xp, indptr):
@@ -86,7 +93,7 @@ def device_rows(entries: Entries, name: str, feature_weights: Array | None = Non
             chunk = chunk / xp.take(_largest(chunk, pointers, row), row) * weights[start:stop]
         chunks.append(_quantised(row, pointers, chunk))
     quantised = xp.concat(chunks) if chunks else xp.astype(values, xp.int32)
-    return QuantisedRows(indptr, xp.astype(columns, xp.int32), quantised, entries.shape[1])
+    return QuantisedRows(indptr, columns, quantised, n_features)
 
 
 def require_real(values: Array, name: str) -> None:

@@ -161,7 +161,7 @@ class Service:
             features=clf.n_features_in_,
             labels=clf.n_labels_,
             kind=kind_of(clf),
-            **clf._settings()._asdict(),
+            **clf.current_model().ranking.settings._asdict(),
             feature_names=model.features.ids is not None,
             label_names=model.label_names is not None,
             text=model.features.vectorizer is not None,

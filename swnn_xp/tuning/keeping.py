@@ -78,7 +78,7 @@ def smallest_part(
 
 def _without_held_out(clf: AnyModel, seed: int) -> tuple[AnyModel, Any, Any]:
     """Fit a model like this one without some rows; return it and these rows."""
-    model = compact(clf._current_model())
+    model = compact(clf.current_model())
     X, y = _matrices(unscaled_rows(model), model.checked_labels)
     (fold,) = Split(min(_HELD_OUT, _MOST_HELD_OUT / X.shape[0]), seed=seed).of(X.shape[0])
     params = clf.get_params()

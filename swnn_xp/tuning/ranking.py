@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from swnn_xp.backends import resolve
-from swnn_xp.learn.ranking import rank_found
 from swnn_xp.learn.settings import Rule, TrainingSettings
 from swnn_xp.learn.train import (
-    Machine,
     Prepared,
     Progress,
+    SearchBackend,
     find_neighbours,
     judge,
     prepare,
@@ -141,7 +139,7 @@ class _Run:
         began = time.perf_counter()
         ready, base = (
             self._prepare(tell),
-            self._ranker._training_settings()._replace(calibrate=False),
+            self._ranker.training_settings()._replace(calibrate=False),
         )
         tried = [
             base._replace(**setting._asdict()).with_sizes(ready.recall)
@@ -150,8 +148,8 @@ class _Run:
         widest = max(tried, key=lambda settings: settings.cuts[-1])
         neighbours = list(find_neighbours(ready.training, ready.search, widest, tell))
         queries = self._X[self.fold.test]
-        options, S = self._ranker._options(), ready.model.n_voters(widest.cuts[-1])
-        asked = ready.model.search(ready.model.queries(queries), S, widest.beta, options)
+        options, S = self._ranker.options, ready.model.n_voters(widest.cuts[-1])
+        asked = ready.model.search(ready.model.queries(queries).scaled, S, widest.beta, options)
         self.search_seconds = time.perf_counter() - began
         measure = self._metric.measure(self._Y[self.fold.train])
         for i, labels in self._rankings(ready, tried, neighbours, asked, tell):
@@ -163,10 +161,10 @@ class _Run:
         backend = resolve(ranker.backend, self._X)
         index_class = backend.load()
         placement = index_class.placement.find(backend.name, ranker.device, self._X)
-        machine = Machine(index_class, placement, ranker._options())
+        searched = SearchBackend(index_class, placement, ranker.options)
         rows, labels = canonical_rows(self._X[train], "X"), label_rows(self._Y[train], "y")
-        settings = ranker._training_settings()
-        return prepare(rows, labels, settings, machine, tell, weighted=ranker.feature_weights)
+        settings = ranker.training_settings()
+        return prepare(rows, labels, settings, searched, tell, weighted=ranker.learn_weights)
 
     def _rankings(
         self,
@@ -177,9 +175,9 @@ class _Run:
         tell: Progress,
     ) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Labels of the held-out rows by each setting; candidates are shared by those of one S."""
-        training, options = ready.training, self._ranker._options()
+        training, options = ready.training, self._ranker.options
         queries = self._X[self.fold.test]
-        plain = ready.model.queries(queries, weighted=False)
+        plain = ready.model.queries(queries)
         for S, mine in _by_size(tried).items():
             first = Neighbours(asked.similarities[:, :S], asked.ids[:, :S])
             settings = tried[mine[0]]
@@ -190,9 +188,9 @@ class _Run:
                 rule = judged.rule(tried[i])
                 if rule not in done:
                     telling = _staged(tell, f"setting {len(self.scores) + 1} of {len(tried)}: ")
-                    learned = train_judged(training, judged, tried[i], telling, keep=True)
-                    model = replace(ready.model, learned=learned)
-                    best = rank_found(model, plain, first, self._metric.k, options)
+                    ranking = train_judged(training, judged, tried[i], telling, keep=True)
+                    model = ready.model
+                    best = ranking.rank_found(model, plain, first, self._metric.k, options)
                     done[rule] = model.placement.as_input_kind(queries, best.labels)[0]
                 yield i, done[rule]
 
@@ -212,7 +210,7 @@ def _check(settings: list[RankingSetting], params: dict[str, Any]) -> None:
         raise ValueError(f"{tuned[0]} is tuned: give it in the grid")
     SWNNRanker._check_known(params)
     for setting in settings:
-        SWNNRanker(**params, **setting._asdict())._check_params()
+        SWNNRanker(**params, **setting._asdict()).check_params()
 
 
 def _staged(tell: Progress | None, prefix: str) -> Progress:

@@ -136,8 +136,9 @@ class _Run:
 
     def _ask(self, clf: SWNNClassifier, start: int, stop: int) -> None:
         block = self._X[self.fold.test[start:stop]]
-        model, options = clf._current_model(), clf._options()
-        queries = model.queries(block)
+        model, options = clf.current_model(), clf.options
+        index = model.segments[0]
+        queries = model.queries(block).scaled
         for beta in sorted({setting.beta for setting in self._settings}):
             mine = [(i, s) for i, s in enumerate(self._settings) if s.beta == beta]
             largest = max(setting.n_neighbors for _, setting in mine)
@@ -146,7 +147,7 @@ class _Run:
             found = time.perf_counter()
             for i, (S, alpha, _) in mine:
                 first = Neighbours(sims[:, :S], ids[:, :S])
-                ranked = model.rank_found(first, alpha, self._k, options)
+                ranked = index.rank_found(first, model.placed_labels, alpha, self._k, options)
                 self._labels[i, start:stop] = model.placement.as_input_kind(block, ranked.labels)[0]
             self.search_seconds += found - began
             self.vote_seconds += time.perf_counter() - found
@@ -155,7 +156,7 @@ class _Run:
         self, clf: SWNNClassifier, queries: QuantisedRows, S: int, beta: float, start: int
     ) -> Neighbours:
         """Neighbours of the rows from ``start`` on; without the row itself if it is among them."""
-        model, options = clf._current_model(), clf._options()
+        model, options = clf.current_model(), clf.options
         if not self.fold.leave_one_out:
             return model.search(queries, S, beta, options)
         own = self.fold.test[start : start + queries.n_rows]
@@ -192,7 +193,7 @@ def _settings(grid: Any, y: Any) -> list[Setting]:
     if not settings:
         raise ValueError("the grid has no setting")
     for setting in settings:
-        SWNNClassifier(*setting)._check_params()
+        SWNNClassifier(*setting).check_params()
     return settings
 
 

@@ -44,7 +44,7 @@ def test_sparse_results_and_mixed_callers():
 def test_repeated_entries_are_summed():
     parts = cupy.asarray([1.0, 2.0, 5.0]), cupy.asarray([1, 1, 0]), cupy.asarray([0, 2, 3])
     clf = SWNNClassifier(1).fit(cusp.csr_matrix(parts, shape=(2, 2)), np.eye(2))
-    assert clf._model.rows().quantised.tolist() == [2**23, 2**23]
+    assert clf.model_.rows().quantised.tolist() == [2**23, 2**23]
 
 
 def test_clear_errors():
@@ -82,11 +82,11 @@ def test_less_memory_halves_the_block(monkeypatch, kernels):
 def test_a_full_device_takes_the_product_path(monkeypatch):
     from swnn_xp.backends import cupy_
 
-    (index,) = SWNNClassifier(backend="cupy").fit(X, Y)._model.segments
+    (index,) = SWNNClassifier(backend="cupy").fit(X, Y).model_.segments
     assert isinstance(index, cupy_.CupyKernelIndex)
     monkeypatch.setattr(cupy_, "free_memory", lambda: 1000)
     clf = SWNNClassifier(5, backend="cupy").fit(X, Y)
-    assert isinstance(clf._model.segments[0], cupy_.CupyProductIndex)
+    assert isinstance(clf.model_.segments[0], cupy_.CupyProductIndex)
     np.testing.assert_array_equal(clf.predict_topk(X).labels, WANTED.labels)
 
 
@@ -96,7 +96,7 @@ def test_the_kernels_keep_within_the_budget():
     from swnn_xp.backends.device import Search
 
     budget = 3 * search_bytes(len(X), 5)
-    (index,) = SWNNClassifier(backend="cupy").fit(X, Y)._model.segments
+    (index,) = SWNNClassifier(backend="cupy").fit(X, Y).model_.segments
     assert isinstance(index, CupyKernelIndex)
     assert index._block_size(Search(5, 1.0, None, Options(memory_budget=budget))) == 3
 

@@ -112,9 +112,9 @@ def test_a_device_counts_by_what_it_is_not_by_its_name():
     X = torch.eye(3)
     for backend in ("torch", "array-api"):
         clf = SWNNClassifier(1, backend=backend, device="cpu").fit(X, np.eye(3))
-        model = clf._model
+        model = clf.model_
         assert clf.kneighbors(X).ids[:, 0].tolist() == [0, 1, 2]
-        assert clf._model is model, "it is there already"
+        assert clf.model_ is model, "it is there already"
 
 
 def test_a_model_moved_away_and_back_is_in_its_namespace_again():
@@ -229,7 +229,7 @@ def test_rows_with_repeats_zeros_and_extremes_are_the_same_everywhere():
         entries = portable.compressed_entries(X.indptr, X.indices, X.data, X.shape, "X")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(portable, "_CHUNK", 1 + seed)
-            found = portable.device_rows(entries, "X")
+            found = portable.quantise_on_device(portable.canonical_entries(entries, "X"))
         for ours, theirs in zip(found[:3], quantise_rows(canonical_rows(X))[:3], strict=True):
             np.testing.assert_array_equal(ours, theirs)
             assert ours.dtype == theirs.dtype
@@ -237,16 +237,16 @@ def test_rows_with_repeats_zeros_and_extremes_are_the_same_everywhere():
 
 @pytest.mark.parametrize(("bad", "said"), [(np.nan, "NaN"), (np.inf, "inf")])
 def test_portable_errors_are_those_of_the_host(bad, said):
-    from swnn_xp.rows.on_device import compressed_entries, dense_entries, device_rows
+    from swnn_xp.rows.on_device import canonical_entries, compressed_entries, dense_entries
 
     X = np.eye(3)
     X[1, 2] = bad
     with pytest.raises(ValueError, match=f"X: row 1, column 2 is {said}"):
-        device_rows(dense_entries(X, "X"), "X")
+        canonical_entries(dense_entries(X, "X"), "X")
     parts = np.asarray([0, 1]), np.asarray([7]), np.asarray([1.0])
     entries = compressed_entries(*parts, (1, 3), "X")
     with pytest.raises(ValueError, match="row 0 has column 7, outside 0..2"):
-        device_rows(entries, "X")
+        canonical_entries(entries, "X")
     with pytest.raises(ValueError, match="must be 2-D"):
         dense_entries(np.ones(3), "X")
     with pytest.raises(ValueError, match="Complex data not supported"):

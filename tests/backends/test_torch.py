@@ -40,7 +40,7 @@ def test_repeats_of_a_coo_tensor_are_summed():
     twice = torch.sparse_coo_tensor(at, values, size=(2, 2))
     clf = SWNNClassifier(1).fit(twice, np.eye(2))
     assert clf.backend_ == "torch"
-    assert clf._model.rows().quantised.tolist() == [2**23, 2**23]
+    assert clf.model_.rows().quantised.tolist() == [2**23, 2**23]
 
 
 def test_explanations_and_mixed_callers():

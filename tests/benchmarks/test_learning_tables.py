@@ -70,7 +70,7 @@ def test_ablations_change_one_thing_and_are_not_repeated(opened, few, monkeypatc
     labels = clf.predict_topk(few.X_test, k=5).labels
     assert base["P@5"] == pytest.approx(100 * precision_at_k(few.y_test, labels, 5), abs=1e-3)
     assert (base["S"], base["C"]) == (clf.n_neighbors_, pytest.approx(clf.C_, abs=1e-3))
-    plain = SWNNRanker(calibrate=False, feature_weights=False).fit(few.X_train, few.y_train)
+    plain = SWNNRanker(calibrate=False, learn_weights=False).fit(few.X_train, few.y_train)
     labels = plain.predict_topk(few.X_test, k=1).labels
     found = results.rows["bibtex", "no feature weights"]["P@1"]
     assert found == pytest.approx(100 * precision_at_k(few.y_test, labels, 1), abs=1e-3)
@@ -88,7 +88,7 @@ def test_without_label_models_the_vote_score_ranks(opened, few):
     found = run.find(few, weighted=False)
     change = run.CHANGES["no label models: the vote score alone"]
     ranked = [
-        run.ranked(found, change | {"C": C}, few.X_test, SWNNRanker()._options())[0]
+        run.ranked(found, change | {"C": C}, few.X_test, SWNNRanker().options)[0]
         for C in (change["C"], 1e-12, 1.0)
     ]
     assert np.array_equal(ranked[0], ranked[1])  # as if there were no models

@@ -132,7 +132,7 @@ def test_readers_always_see_one_state(classifier):
     for state in range(1, n_states + 1):
         row = [0] * (n_states + 1)
         row[state] = 1
-        first = clf._model.next_id
+        first = clf.model_.next_id
         clf.partial_fit(np.tile(x, (state + 1, 1)), [row] * (state + 1))
         clf.remove(before)
         before = list(range(first, first + state + 1))
@@ -152,17 +152,17 @@ def test_labels_are_placed_once_for_many_removals(classifier):
     """Marks change, labels do not: they stay where they are."""
     clf = classifier(n_neighbors=2).fit(np.eye(5), np.eye(5))
     clf.predict_topk(np.eye(5))
-    placed = clf._model.placed_labels
+    placed = clf.model_.placed_labels
     for row in range(3):
         clf.remove([row]).predict_topk(np.eye(5))
-        assert clf._model.placed_labels is placed
+        assert clf.model_.placed_labels is placed
 
 
 def test_removing_nothing_changes_nothing(classifier):
     clf = classifier().fit(np.eye(3), np.eye(3))
-    model = clf._model
-    assert clf.remove([])._model is model
-    assert len({model, clf._model}) == 1, "models are told apart by identity"
+    model = clf.model_
+    assert clf.remove([]).model_ is model
+    assert len({model, clf.model_}) == 1, "models are told apart by identity"
 
 
 @pytest.mark.parametrize("id_", [2**64 - 1, 2**63, 3])

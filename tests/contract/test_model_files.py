@@ -51,7 +51,7 @@ def test_live_changes_are_saved(classifier, tmp_path):
     again = SWNNClassifier.load(tmp_path / "model")
     check_same(clf, again)
     again.partial_fit(X[:1], Y[:1])
-    assert again._model.next_id == 121
+    assert again.model_.next_id == 121
     again.save(tmp_path / "model")  # over the folder it is mapped from
     check_same(again, SWNNClassifier.load(tmp_path / "model"))
 

@@ -54,7 +54,7 @@ def test_copies_answer_alike(classifier, subject, how):
         lambda: fitted.compact(),
     ):
         change()
-        clf._model = fitted._model
+        clf._model = fitted.model_
         clf.predict_topk(Q)  # fills what a model remembers
         copied = COPIES[how](clf)
         check_same(clf, copied, Q)

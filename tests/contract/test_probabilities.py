@@ -54,9 +54,9 @@ def test_ranked(ranker, k):
 def test_calibrated(ranker):
     """Probabilities are those of the stored steps, which are the same whatever has trained them."""
     clf = ranker(n_neighbors=9).fit(MANY, MANY_Y)
-    arrays, meta = clf._extra(clf._model)
+    arrays, meta = clf.model_.ranking.stored()
     on_numpy = SWNNRanker(n_neighbors=9, backend="numpy").fit(MANY, MANY_Y)
-    expected, _ = on_numpy._extra(on_numpy._model)
+    expected, _ = on_numpy.model_.ranking.stored()
     ends, values = arrays["calibration_ends"].tolist(), arrays["calibration_values"].tolist()
     assert 1 < len(values) == len(ends) + 1
     for name, array in expected.items():
@@ -79,7 +79,7 @@ def test_calibrated(ranker):
 def test_calibrated_votes(classifier, tmp_path):
     clf = classifier(n_neighbors=9, calibrate=True, threshold="f1").fit(MANY, MANY_Y)
     plain = classifier(n_neighbors=9).fit(MANY, MANY_Y)
-    steps = clf._model.learned.calibration
+    steps = clf.model_.ranking.calibration
     check(clf, 5)
     shares = plain.topk_probabilities(Q, k=7)
     found = clf.topk_probabilities(Q, k=7)

@@ -39,7 +39,7 @@ def test_scores_follow_from_the_stored_integers(
 ):
     alpha, beta = exponents
     clf = ranker(n_neighbors=S, alpha=alpha, beta=beta, n_candidates=K)
-    clf.set_params(feature_weights=other[0], rare_labels=other[1]).fit(problem.X, problem.Y)
+    clf.set_params(learn_weights=other[0], rare_labels=other[1]).fit(problem.X, problem.Y)
     check_topk(clf, problem.X, problem.Y, problem.Q, k)
 
 
@@ -48,7 +48,7 @@ def test_several_segments_removed_rows_and_new_labels(ranker):
     model = learn.oracle.stored(clf)
     assert model[0]["modelled"].size == 5
     clf.partial_fit(X[48:55], Y[48:55]).partial_fit(X[55:56], Y[55:56])
-    assert len(clf._model.segments) > 1
+    assert len(clf.model_.segments) > 1
     assert clf.n_labels_ == 7
     known = np.where(np.arange(56)[:, None] < 48, Y[:56] * (np.arange(7) < 5), Y[:56])
     check_topk(clf, X[:56], known, X[40:], 6)

@@ -12,7 +12,7 @@ Y = (X @ (RNG.random((12, 7)) < 0.2) + RNG.random((160, 7)) > 1.7).astype(int)
 
 
 def learned_arrays(clf):
-    arrays, meta = clf._extra(clf._model)
+    arrays, meta = clf.model_.ranking.stored()
     # Ids differ where rows were removed.
     skipped = ("label_rows", "label_next_ids", "neighbour_rows", "neighbours")
     arrays = {name: array for name, array in arrays.items() if name not in skipped}

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from swnn_xp import SWNNClassifier
-from swnn_xp.classifier import NotFittedError
+from swnn_xp.sklearn_api import NotFittedError
 
 X = np.asarray([[1.0, 1, 0], [0, 1, 1], [1, 0, 0]])
 Y = np.asarray([[1, 0], [0, 1], [1, 0]])

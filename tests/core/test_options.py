@@ -79,7 +79,7 @@ def test_all_cores_are_those_the_process_may_use(monkeypatch):
 
 def test_the_next_query_has_the_budget():
     clf = SWNNClassifier(n_neighbors=7, backend="numpy").fit(X, Y)
-    (index,) = clf._model.segments
+    (index,) = clf.model_.segments
 
     def n_runs():
         return len(index._cache._made[1])
@@ -93,7 +93,7 @@ def test_the_next_query_has_the_budget():
     for one, other in zip(clf.predict_topk(Q), whole, strict=True):
         np.testing.assert_array_equal(one, other)
     assert n_runs() > 3
-    assert clf._model.segments == (index,), "the index itself stays"
+    assert clf.model_.segments == (index,), "the index itself stays"
 
 
 def test_another_backend_takes_the_model_over_once(clf, monkeypatch):
@@ -109,7 +109,7 @@ def test_another_backend_takes_the_model_over_once(clf, monkeypatch):
         for old, new in zip(before, (clf.kneighbors(Q), clf.predict_topk(Q)), strict=True):
             for one, other in zip(old, new, strict=True):
                 np.testing.assert_array_equal(one, other)
-    assert len(built) == len(clf._model.segments) == 2
+    assert len(built) == len(clf.model_.segments) == 2
     assert clf.backend_ == "numpy"
     clf.set_params(backend="auto").kneighbors(Q)
     assert clf.backend_ == "numpy", "auto leaves the model where it is"

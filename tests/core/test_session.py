@@ -134,7 +134,7 @@ def in_segments(n_segments, n_neighbors=20):
     clf = SWNNClassifier(n_neighbors).fit(X[:340], Y[:340])
     if n_segments == 2:
         clf.partial_fit(X[340:], Y[340:])
-    assert len(clf._model.segments) == n_segments
+    assert len(clf.model_.segments) == n_segments
     return clf
 
 

@@ -114,12 +114,12 @@ def test_zeros_and_empty_rows_are_answered_alike(compiling):
 def test_a_large_index_is_not_copied(compiling, monkeypatch):
     monkeypatch.setattr(_stand_in, "_LARGE", 10)
     compiling(10**6)
-    assert fitted("plain")._model.segments[0].stand_in(SETTINGS) is None
+    assert fitted("plain").model_.segments[0].stand_in(SETTINGS) is None
 
 
 @pytest.mark.parametrize("exponents", [(0.5, 1.0), (1.0, 1.5)])
 def test_powers_that_differ_between_libraries_wait_for_the_kernels(exponents, compiling):
-    index = fitted("plain")._model.segments[0]
+    index = fitted("plain").model_.segments[0]
     compiling(10**6)
     assert index.stand_in(SETTINGS) is not None
     assert index.stand_in(Settings(7, *exponents)) is None
@@ -138,7 +138,7 @@ def test_no_speed_is_reported_while_the_kernels_are_compiled(compiling):
 def test_the_copy_is_freed_once_the_kernels_are_ready(compiling):
     clf = fitted("plain")
     compiling(1)
-    index = clf._model.segments[0]
+    index = clf.model_.segments[0]
     assert index.stand_in(SETTINGS) is not None
     assert index.stand_in(SETTINGS) is None
     assert index._stand_in._copy is None

@@ -121,7 +121,7 @@ def test_another_ranker_is_another_job(client, learnable, ranked, tmp_path):
     args = tmp_path / "shards", tmp_path / "new.txt", tmp_path / "out"
     ShardedClassifier.from_fitted(client, ranked, n_shards=2).save(tmp_path / "shards")
     assert predict_on_cluster(*args, cluster=client).skipped == 0
-    other = SWNNRanker(**PARAMS, C=2.0, feature_weights=False).fit(X, Y)
+    other = SWNNRanker(**PARAMS, C=2.0, learn_weights=False).fit(X, Y)
     other.save(tmp_path / "shards" / "ranker")
     with pytest.raises(ValueError, match="has been replaced"):
         ShardedClassifier.load(client, tmp_path / "shards").wait()

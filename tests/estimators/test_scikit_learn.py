@@ -105,7 +105,7 @@ def test_metadata_routing(pipe):
 def test_an_error_of_an_unfitted_estimator_is_known_to_both():
     from sklearn.exceptions import NotFittedError as Theirs
 
-    from swnn_xp.classifier import NotFittedError
+    from swnn_xp.sklearn_api import NotFittedError
 
     for error in (Theirs, NotFittedError):
         with pytest.raises(error, match="this SWNNClassifier is not fitted yet; call fit"):

@@ -47,11 +47,11 @@ class Models:
     def work(self, report) -> None:
         while True:
             clf = SWNNClassifier.load(self.path)
-            state = clf._model.next_id
+            state = clf.model_.next_id
             if self.what != "save":
                 at = state % 400
                 clf.partial_fit(X[[at]], Y[[at]], row_names=[f"row {state}"])
-                clf.remove(int(clf._model.row_ids[0]) if clf._model.row_ids is not None else 0)
+                clf.remove(int(clf.model_.row_ids[0]) if clf.model_.row_ids is not None else 0)
             else:  # a fresh model each time
                 n = 200 + (state - 199) % 200
                 names = [f"row {i}" for i in range(n)]
@@ -59,11 +59,11 @@ class Models:
             if self.what == "compact":
                 clf.compact()
             clf.save(self.path)
-            report(clf._model.next_id)
+            report(clf.model_.next_id)
 
     def check(self) -> None:
         clf = SWNNClassifier.load(self.path, verify=True)
-        state = clf._model.next_id
+        state = clf.model_.next_id
         following = 200 + (self.reported - 199) % 200 if self.what == "save" else self.reported + 1
         assert state in (self.reported, following), (state, self.reported)
         assert clf.row_names_ == [f"row {i}" for i in range(state)]

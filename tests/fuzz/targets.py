@@ -137,7 +137,7 @@ def ask(clf) -> None:
     clf.explain(X[:1], 0)
     clf.partial_fit(X[:1], Y[:1]).compact()
     assert clf.label_names_ is None or len(clf.label_names_) == clf.n_labels_
-    clf._model.check()
+    clf.model_.check()
 
 
 @functools.cache

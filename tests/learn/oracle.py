@@ -12,7 +12,7 @@ KNOTS = [Fraction(128 + at % 128, 128) * Fraction(2) ** (at // 128 - 10) for at 
 
 def stored(clf):
     """Arrays and numbers of a fitted ranker, as they are saved."""
-    arrays, meta = clf._extra(clf._model)
+    arrays, meta = clf.model_.ranking.stored()
     return dict(arrays) | {"g": clf.feature_weights_}, meta
 
 

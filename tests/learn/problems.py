@@ -15,7 +15,7 @@ def rows_and_labels(n=80, d=15, n_labels=7, seed=0):
 
 def digest(clf):
     """Digest of all stored arrays and numbers of a ranker."""
-    arrays, meta = clf._extra(clf._model)
+    arrays, meta = clf.model_.ranking.stored()
     arrays = dict(arrays) | {"g": clf.feature_weights_}
     found = hashlib.sha256(repr(sorted(meta.items())).encode())
     for name in sorted(arrays):

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import swnn_xp
-from swnn_xp import SWNNClassifier, SWNNRanker, _relearning
+from swnn_xp import SWNNClassifier, SWNNRanker
 from swnn_xp.cli.main import main
 from swnn_xp.learn import compression
 from swnn_xp.learn.compression import merged_labels, unscaled_rows
@@ -66,7 +66,7 @@ def test_candidates_leave_out_the_row_that_stands_for_a_row(copies):
     # Every row, with its copies, stands alone with a label of its own: nobody else can vote for it.
     alone = sp.csr_array(np.tile(np.eye(30) + 0.1, (copies, 1)))
     labels = sp.csr_array(np.tile(np.eye(30), (copies, 1)))
-    clf = SWNNRanker(n_neighbors=5, feature_weights=False, keep=0.5).fit(alone, labels)
+    clf = SWNNRanker(n_neighbors=5, learn_weights=False, keep=0.5).fit(alone, labels)
     assert clf.candidate_recall_ == 0
 
 
@@ -82,8 +82,8 @@ def test_compress_is_fit_with_keep(ranker):
 
 
 def test_the_rows_come_back_without_their_weights(ranker):
-    assert np.array_equal(unscaled_rows(ranker._model).values, X.data)
-    rows = unscaled_rows(replace(ranker._model, values=None))
+    assert np.array_equal(unscaled_rows(ranker.model_).values, X.data)
+    rows = unscaled_rows(replace(ranker.model_, values=None))
     lengths = np.sqrt(X.multiply(X).sum(axis=1))
     back = sp.csr_array((rows.values, rows.indices, rows.indptr), X.shape)
     lengths_back = np.sqrt(back.multiply(back).sum(axis=1))
@@ -129,7 +129,7 @@ def test_rows_that_stand_for_others_are_not_compressed_again(ranker):
 
 def test_rows_that_are_gone_can_not_be_learned_from_again(ranker):
     small = copy.deepcopy(ranker).compress(0.1).partial_fit(X[:1], Y[:1])
-    assert small._model.learned.known is None
+    assert small.model_.ranking.known is None
     for labels in (None, "all", [0]):
         with pytest.raises(ValueError, match=r"kept a part \(keep=0.1\) and the others are gone"):
             small.relearn(labels)
@@ -200,7 +200,7 @@ def test_an_error_at_the_very_end_leaves_the_ranker_as_it_was(ranker, monkeypatc
         raise MemoryError
 
     clf = copy.deepcopy(ranker)
-    monkeypatch.setattr(_relearning, "trained_now", fail)
+    monkeypatch.setattr("swnn_xp.ranker.trained_now", fail)
     with pytest.raises(MemoryError):
         clf.compress(0.1)
     assert clf.keep == 1

@@ -33,7 +33,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_it_trains_and_ranks_as_stored(case, weighted):
     rows, labels = CASES[case]
-    clf = SWNNRanker(n_neighbors=7, feature_weights=weighted).fit(rows, labels)
+    clf = SWNNRanker(n_neighbors=7, learn_weights=weighted).fit(rows, labels)
     n_labels = labels.shape[1]
     assert clf.n_candidates_ == max(1, min(100, n_labels))
     assert 0 <= clf.candidate_recall_ <= 1
@@ -109,7 +109,7 @@ def test_what_is_refused():
         ({"vote_weight": -1}, "vote_weight must be"),
         ({"n_candidates": 0}, "n_candidates must be"),
         ({"n_neighbors": 2.5}, "n_neighbors must be"),
-        ({"feature_weights": 1}, "feature_weights must be True or False"),
+        ({"learn_weights": 1}, "learn_weights must be True or False"),
         ({"random_state": -1}, "random_state must be"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -36,10 +36,10 @@ def test_parameters_and_clones(estimator):
 
 def test_grid_search():
     grid = {"C": np.asarray([0.1, 0.5]), "n_neighbors": np.asarray([3, 9]), "alpha": [1, 2]}
-    search = GridSearchCV(SWNNRanker(feature_weights=False), grid, cv=3).fit(X, Y)
+    search = GridSearchCV(SWNNRanker(learn_weights=False), grid, cv=3).fit(X, Y)
     best = search.best_estimator_
     assert best.score(X, Y) > 0.8
-    assert type(best._model.learned.params["C"]) is float
+    assert type(best.model_.ranking.params["C"]) is float
     assert best.C_ == search.best_params_["C"]
     scores = cross_val_score(SWNNRanker(n_neighbors=9), sp.csr_array(X), Y, cv=3)
     assert scores.shape == (3,)
@@ -81,7 +81,7 @@ def test_copies(how, backend, params):
 
 TRAINED = {
     "n_neighbors": 3, "alpha": 2.0, "beta": 0.0, "n_candidates": 2, "C": 0.7, "vote_weight": 0.1,
-    "feature_weights": False, "random_state": 1,
+    "learn_weights": False, "random_state": 1,
 }  # fmt: skip
 
 
@@ -136,5 +136,5 @@ def test_attributes():
     assert 0.2 <= clf.C_ <= 0.55
     assert 0.4 <= clf.vote_weight_ <= 0.65
     assert clf.label_counts_.tolist() == Y.sum(axis=0).tolist()
-    assert SWNNRanker(feature_weights=False).fit(X, Y).feature_weights_ is None
+    assert SWNNRanker(learn_weights=False).fit(X, Y).feature_weights_ is None
     assert clf.kneighbors(X[:2]).ids.shape == (2, 9)

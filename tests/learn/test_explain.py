@@ -37,7 +37,7 @@ def check_row(clf, row, k=10):
 @settings(max_examples=25)
 @given(problem=problems(), S=st.integers(1, 15), weighted=st.booleans())
 def test_parts_add_up(problem, S, weighted):
-    clf = SWNNRanker(n_neighbors=S, feature_weights=weighted).fit(problem.X, problem.Y)
+    clf = SWNNRanker(n_neighbors=S, learn_weights=weighted).fit(problem.X, problem.Y)
     for query in problem.Q:
         check_row(clf, query[None, :])
 

@@ -11,7 +11,7 @@ from swnn_kernels.learn.known_neighbours import mark_near, similarities
 from swnn_kernels.records import Rows
 from swnn_xp import SWNNRanker
 from swnn_xp.learn import neighbours as known_neighbours
-from swnn_xp.learn.neighbours import KnownNeighbours, neighbours_now
+from swnn_xp.learn.neighbours import KnownNeighbours, refresh_neighbours
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import canonical_rows
 from swnn_xp.rows.quantise import quantise_rows
@@ -23,14 +23,14 @@ X[1], X[2] = 0, X[0]  # a row without features, and a copy
 def forgetful(clf):
     """The same ranker without the neighbours of its rows: relearning searches all of them."""
     other = SWNNRanker(**clf.get_params())
-    model = clf._model
-    other._model = replace(model, learned=replace(model.learned, known=None))
+    model = clf.model_
+    other._model = replace(model, ranking=replace(model.ranking, known=None))
     return other
 
 
 def brute_force(clf, width):
     """Neighbours by position, one row at a time, from similarities of all pairs."""
-    model = clf._model
+    model = clf.model_
     rows, n = Rows(*model.rows()), model.n_positions
     there = np.ones(n, bool) if model.removed is None else ~model.removed
     found = np.full((n, width), -1, np.int32)
@@ -101,15 +101,15 @@ def test_labels_are_trained_as_if_all_rows_were_searched(name):
 @pytest.mark.parametrize("name", [name for name in HISTORIES if name != "cosine"])
 def test_neighbours_are_those_of_all_pairs(name):
     clf, searched = HISTORIES[name](), []
-    model = clf._model
-    width = model.n_voters(model.learned.selection.cuts[-1] + 1)
+    model = clf.model_
+    width = model.n_voters(model.ranking.selection.cuts[-1] + 1)
     right = brute_force(clf, width)
 
     def search(asked):
         searched.append(asked.size)
         yield asked, Neighbours(None, right[asked])
 
-    found = neighbours_now(model, model.rows(), width, search)
+    found = refresh_neighbours(model, model.ranking.known, model.rows(), width, search)
     np.testing.assert_array_equal(found, right, err_msg=name)
     if name in ("unchanged", "added", "removed", "both"):
         assert searched[0] < model.n_rows * 0.8
@@ -127,13 +127,13 @@ def test_saved_and_loaded(tmp_path):
 @pytest.mark.parametrize("beta", [0.0, 0.5, 1.0, 2.0])
 def test_similarities(beta):
     rows = quantise_rows(canonical_rows(X[:40], "X"))
-    clf = SWNNRanker(n_neighbors=6, beta=beta, feature_weights=False).fit(X[:40], Y[:40])
+    clf = SWNNRanker(n_neighbors=6, beta=beta, learn_weights=False).fit(X[:40], Y[:40])
     sims, ids = clf.kneighbors(X[:40], 9)
     found = similarities(Rows(*rows), np.arange(40), ids, beta)
     np.testing.assert_array_equal(found, sims)
     least = np.where(ids[:, 8] >= 0, sims[:, 8], np.inf)
     near = mark_near(Rows(*rows), Rows(*quantise_rows(canonical_rows(X[40:45], "X"))), least, beta)
-    to_new = SWNNRanker(n_neighbors=5, beta=beta, feature_weights=False).fit(X[40:45], Y[40:45])
+    to_new = SWNNRanker(n_neighbors=5, beta=beta, learn_weights=False).fit(X[40:45], Y[40:45])
     best = to_new.kneighbors(X[:40], 1).similarities[:, 0]
     np.testing.assert_array_equal(near, (best > 0) & (best >= least))
 
@@ -172,8 +172,8 @@ def test_rows_out_of_range():
 )
 def test_forged_neighbours_are_refused_when_needed(change, message):
     clf = SWNNRanker(n_neighbors=6).fit(X, Y)
-    learned = clf._model.learned
-    clf._model = replace(clf._model, learned=replace(learned, known=change(learned.known)))
+    learned = clf.model_.ranking
+    clf._model = replace(clf.model_, ranking=replace(learned, known=change(learned.known)))
     clf.predict_topk(X[:2])
     with pytest.raises(ValueError, match=message):
         clf.relearn([0])
@@ -181,8 +181,8 @@ def test_forged_neighbours_are_refused_when_needed(change, message):
 
 def test_neighbours_that_never_were_are_searched():
     clf = SWNNRanker(n_neighbors=6).fit(X, Y)
-    learned, slow = clf._model.learned, forgetful(clf)
+    learned, slow = clf.model_.ranking, forgetful(clf)
     wild = np.where(np.arange(150)[:, None] % 2, 2**31 - 1, learned.known.neighbours)
     known = KnownNeighbours(learned.known.rows, wild.astype(np.int32))
-    clf._model = replace(clf._model, learned=replace(learned, known=known))
+    clf._model = replace(clf.model_, ranking=replace(learned, known=known))
     assert digest(clf.relearn([0, 1])) == digest(slow.relearn([0, 1]))

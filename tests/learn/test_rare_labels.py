@@ -32,7 +32,7 @@ def test_rarity_of_very_few_rows_is_not_negative(n_rows):
 
 
 def test_scores_differ_by_the_rarity_alone_also_without_a_model():
-    assert not PLAIN._model.learned.ranker.modelled[8]
+    assert not PLAIN.model_.ranking.ranker.modelled[8]
     before, after = (clf.predict_topk(X, k=9) for clf in (PLAIN, RARE))
     scores = np.full((2, len(X), 9), np.nan)
     for table, (labels, found) in zip(scores, (before, after), strict=True):

@@ -90,7 +90,7 @@ def test_other_backends_have_no_session():
 
 def test_dense_rows_and_walks_give_the_same():
     clf = SWNNRanker(n_neighbors=9).fit(X, Y)
-    learned = clf._model.learned
+    learned = clf.model_.ranking
     scorer = learned.scorer
     assert (scorer.dense_rows >= 0).any()
     assert scorer.dense.nbytes <= 6 * scorer.weights.size

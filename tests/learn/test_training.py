@@ -97,7 +97,7 @@ STAGES = ["feature weights: neighbours", "feature weights: label models", "neigh
 @pytest.mark.parametrize("stage", STAGES)
 def test_an_interrupted_fit_leaves_the_estimator_as_it_was(monkeypatch, stage):
     clf = SWNNRanker(n_neighbors=9).fit(X[:100], Y[:100])
-    before, model = clf.predict_topk(X), clf._model
+    before, model = clf.predict_topk(X), clf.model_
     weights = LearnedWeights(n_neighbors=9).fit(X[:100], Y[:100])
     learned = weights.feature_weights_.copy()
     seen = []
@@ -111,7 +111,7 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(monkeypatch, stage):
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, Y)
     assert seen[-1] == stage
-    assert clf._model is model
+    assert clf.model_ is model
     for mine, its in zip(clf.predict_topk(X), before, strict=True):
         np.testing.assert_array_equal(mine, its)
     if stage.startswith("feature weights"):
@@ -136,7 +136,7 @@ def test_blocks_of_training_fit_the_budget(monkeypatch, budget):
         return real(found, voters, first, selection)
 
     monkeypatch.setattr(train, "leave_one_out", count)
-    SWNNRanker(n_neighbors=9, memory_budget=budget, feature_weights=False).fit(X, Y)
+    SWNNRanker(n_neighbors=9, memory_budget=budget, learn_weights=False).fit(X, Y)
     assert sum(sizes) == 200
 
 
@@ -157,7 +157,7 @@ def peak_of(call):
 
 def test_neighbours_and_candidates_of_all_rows_are_never_held_at_once():
     X, Y = big_problem()
-    params = {"n_neighbors": 300, "n_candidates": 5, "feature_weights": False, "n_jobs": 1}
+    params = {"n_neighbors": 300, "n_candidates": 5, "learn_weights": False, "n_jobs": 1}
     SWNNRanker(**params).fit(X[:50], Y[:50])
     small, large = (
         peak_of(lambda budget=budget: SWNNRanker(memory_budget=budget, **params).fit(X, Y))
@@ -168,7 +168,7 @@ def test_neighbours_and_candidates_of_all_rows_are_never_held_at_once():
 
 def test_ranking_by_array_code_fits_the_budget(tmp_path):
     X, Y = big_problem()
-    SWNNRanker(n_neighbors=100, feature_weights=False).fit(X, Y).save(tmp_path)
+    SWNNRanker(n_neighbors=100, learn_weights=False).fit(X, Y).save(tmp_path)
     budget = 20_000_000
     clf = SWNNRanker.load(tmp_path, backend="numpy", memory_budget=budget)
     clf.predict_topk(X[:2])

@@ -22,7 +22,7 @@ def damaged(tmp_path):
     clf = SWNNClassifier(n_neighbors=7).fit(X, Y)
     path = tmp_path / "model"
     clf.save(path)
-    starts = clf._model.segments[0].kernel_index.stored.list_indptr
+    starts = clf.model_.segments[0].kernel_index.stored.list_indptr
     sound, bad = np.flatnonzero(np.diff(starts))[:2]  # frequent features have no list
     (file,) = path.glob("data-*/index_list_rows.npy")
     with file.open("r+b") as stored:

@@ -78,7 +78,7 @@ def parameters(rng: np.random.Generator, kind: str, n: int, probabilities: bool)
     if kind.endswith("ranking"):
         found["n_candidates"] = int(rng.choice([1, 3, 10, 100]))
         found["rare_labels"] = float(rng.choice([0.0, 0.25]))
-        found["feature_weights"] = bool(rng.random() < 0.7)
+        found["learn_weights"] = bool(rng.random() < 0.7)
     return found | {"calibrate": bool(probabilities and rng.random() < 0.5)}
 
 
@@ -166,6 +166,6 @@ def change(clf: Any, case: Case, step: Step) -> None:
 
 def ids_left(clf: Any) -> np.ndarray:
     """Ids of the rows that are still there, ascending."""
-    model = clf._model
+    model = clf.model_
     ids = np.arange(model.n_positions) if model.row_ids is None else model.row_ids
     return ids if model.removed is None else ids[~model.removed]

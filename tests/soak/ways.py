@@ -73,11 +73,11 @@ def by_kernel(method: str) -> Callable[..., Answers]:
 
     def answer(case: Case, clf: Any, Q: sp.csr_array) -> Answers:
         compacted = copy.copy(clf).compact()
-        held = compacted._model
+        held = compacted.model_
         rows = swnn_kernels.Rows(*held.rows())
         index = swnn_kernels.HybridIndex.build(rows, frequent=case.frequent, fewest=1)
         query = swnn_kernels.Rows(*held.queries(Q))
-        settings = swnn_kernels.Settings(*compacted._settings())
+        settings = swnn_kernels.Settings(*compacted.current_model().ranking.settings)
         find = settings.n_neighbors, settings.beta
         found = swnn_kernels.search(index, query, *find, method=method)
         labels = swnn_kernels.Labels.prepare(*held.labels[:2])
@@ -139,7 +139,9 @@ def in_shards(case: Case, clf: Any, Q: sp.csr_array) -> Answers:
     client: Any = Here()
     shards = ShardedClassifier.from_fitted(client, clf, n_shards=1 + case.number % 4)
     with dask.config.set(scheduler="synchronous"):
-        sims, ids = dask.compute(*shards.kneighbors(Q, clf._settings().n_neighbors))
+        sims, ids = dask.compute(
+            *shards.kneighbors(Q, clf.current_model().ranking.settings.n_neighbors)
+        )
     ranked = tuple(shards.rank_block(Q, case.k))
     if case.params["calibrate"] and not case.ranked:  # shards have votes, but no map of them
         ranked = ranked[:2]
@@ -149,7 +151,11 @@ def in_shards(case: Case, clf: Any, Q: sp.csr_array) -> Answers:
 def by_definition(case: Case, clf: Any, Q: sp.csr_array) -> Answers:
     """The method in plain Python on dense rows."""
     left = ids_left(clf)
-    X, Y, S = case.X[left].toarray(), case.Y[left].toarray(), clf._settings().n_neighbors
+    X, Y, S = (
+        case.X[left].toarray(),
+        case.Y[left].toarray(),
+        clf.current_model().ranking.settings.n_neighbors,
+    )
     stored: Any = learn.oracle.stored(clf) if case.ranked else ({"g": case.weights}, {})
     near, ranked = [], []
     for query in Q.toarray():

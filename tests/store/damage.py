@@ -70,7 +70,7 @@ def models(folder):
     for kind, backend in (("ranked", "numba"), ("ranked numpy", "numpy")):
         clf = SWNNRanker(n_neighbors=7, backend=backend).fit(X[:700], Y[:700], **names)
         clf.remove([3, 80]).save(folder / kind)
-    stored = SWNNClassifier.load(folder / "numba")._model.segments[0].kernel_index.stored
+    stored = SWNNClassifier.load(folder / "numba").model_.segments[0].kernel_index.stored
     assert min(stored.frequent_features.size, stored.list_rows.size) > 0
     rare = sp.csr_array((np.diff(stored.list_indptr) > 0).astype(float)[None, :])
     return sp.csr_array(sp.vstack([X[:3], X[:2] * rare]))

@@ -82,7 +82,7 @@ def test_lists_are_checked_when_a_query_first_needs_them(folder, tmp_path):
     with pytest.raises(ValueError, match="is damaged"):
         clf.session().predict_one([last], [1.0])
     with pytest.raises(ValueError, match="lists"):
-        clf.compact().partial_fit(query, np.eye(1, 12))._model.rows()
+        clf.compact().partial_fit(query, np.eye(1, 12)).model_.rows()
     with pytest.raises(StoreError, match="lists"):
         SWNNClassifier.load(tmp_path, verify=True)
 

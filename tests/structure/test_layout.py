@@ -10,7 +10,7 @@ from structure.imports import cycles, import_graph, imports_of, module_files
 # From the bottom to the top: a module imports its own package and the layers below it.
 LAYERS = (
     {"swnn_kernels"},
-    {"_version", "checks", "_estimator", "notebook", "progress", "results"},
+    {"_version", "checks", "notebook", "progress", "results", "sklearn_api"},
     {"rows"},
     {"search"},
     {"vote"},
@@ -19,10 +19,7 @@ LAYERS = (
     {"text"},
     {"model"},
     {"learn"},
-    {"_fitted_estimator"},
-    {"_predicting_estimator"},
-    {"_neighbour_estimator"},  # what the estimators share
-    {"_relearning"},
+    {"estimator"},  # what the estimators share
     {"classifier", "ranker", "learned_weights"},
     {"loading"},
     {"datasets", "bulk", "diagnostics"},

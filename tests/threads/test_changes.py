@@ -28,13 +28,13 @@ def overtake(monkeypatch, module, name, change):
 
 def slow_change(kind, how, monkeypatch, change):
     """Begin a change that takes long, and make another one meanwhile."""
-    from swnn_xp import _neighbour_estimator, _relearning, classifier
+    from swnn_xp import classifier, estimator
 
     homes = {
-        "relearn": (_relearning, "relearn_labels"),
-        "relearn all": (_relearning, "train_part"),
+        "relearn": (ranker, "relearn_labels"),
+        "relearn all": (ranker, "train_part"),
         "compress": (ranker, "train_part") if kind is SWNNRanker else (classifier, "covering_rows"),
-        "compact": (_neighbour_estimator, "compact"),
+        "compact": (estimator, "compact"),
     }
     overtake(monkeypatch, *homes[how], change)
 
@@ -114,7 +114,7 @@ def test_a_call_uses_one_model_though_a_label_arrives(kind, call, monkeypatch):
     """The model changes after the first look that a call takes at it; the answer must not."""
     clf = kind(n_neighbors=7).fit(X[:200], Y[:200], label_names=list("abcdef"))
     expected = call(clf)
-    looks, look = [], kind._fitted_model
+    looks, look = [], kind.current_model
 
     def changing(self):
         model = look(self)
@@ -125,7 +125,7 @@ def test_a_call_uses_one_model_though_a_label_arrives(kind, call, monkeypatch):
             self.partial_fit(X[[0]], new, label_names=list("abcdefg"))
         return model
 
-    monkeypatch.setattr(kind, "_fitted_model", changing)
+    monkeypatch.setattr(kind, "current_model", changing)
     assert call(clf) == expected
     assert clf.n_labels_ == 7
 

@@ -38,14 +38,14 @@ def ask(clf, number, heard, stop, start):
     while True:
         call = [*CALLS, "session"][number % 5]
         query = QUERIES[number % len(QUERIES)]
-        first = clf._model.version
+        first = clf.model_.version
         if call != "session":
             answer = CALLS[call](clf, query)
         elif session is not None:
             answer = plain(session.predict_one(query.indices, query.data, k=4))
         else:
             answer = None
-        heard.append((call, number % len(QUERIES), first, clf._model.version, answer))
+        heard.append((call, number % len(QUERIES), first, clf.model_.version, answer))
         number += 1
         if stop.is_set():
             return
@@ -57,7 +57,7 @@ def change(clf, models):
         if step % 4 == 3:
             clf.compact()
         elif step % 4 == 2:
-            alive = np.setdiff1d(np.arange(clf._model.next_id), clf.missing)
+            alive = np.setdiff1d(np.arange(clf.model_.next_id), clf.missing)
             gone = alive[:: max(1, alive.size // 9)]
             clf.missing = np.union1d(clf.missing, gone)
             clf.remove(gone)
@@ -66,7 +66,7 @@ def change(clf, models):
             labels = sp.csr_array(Y[rows], shape=(13, 20))
             labels.resize((13, 20 + step))
             clf.partial_fit(X[rows], labels)
-        models[clf._model.version] = clf._model
+        models[clf.model_.version] = clf.model_
 
 
 def answers_of(clf, model, call, query):
@@ -84,7 +84,7 @@ def test_every_answer_is_that_of_one_version(backend):
     clf.missing = np.zeros(0, int)
     for call in CALLS:  # compiled before the clock of versions starts
         CALLS[call](clf, QUERIES[0])
-    models, stop, start = {0: clf._model}, threading.Event(), threading.Barrier(THREADS + 1)
+    models, stop, start = {0: clf.model_}, threading.Event(), threading.Barrier(THREADS + 1)
     heard = [[] for _ in range(THREADS)]
     threads = [
         threading.Thread(target=ask, args=(clf, 3 * i, heard[i], stop, start))

@@ -43,7 +43,7 @@ def direct(X, Y, fold, setting, metric, **params):
     ("metric", "params"),
     [
         ("P@3", {}),
-        ("nDCG@5", {"feature_weights": False, "beta": 0.0}),
+        ("nDCG@5", {"learn_weights": False, "beta": 0.0}),
         ("PSP@2", {"n_candidates": 3, "random_state": 4, "alpha": 2.0}),
         ("P@1", {"backend": "numpy"}),
     ],
@@ -151,7 +151,7 @@ def test_ctrl_c_before_anything_is_done_is_passed_on(data, stage):
 
 
 def test_parameters_of_the_best(data):
-    fixed = {"n_candidates": 5, "feature_weights": False}
+    fixed = {"n_candidates": 5, "learn_weights": False}
     result = tune_ranking(*data, grid=GRID[1:], split=Split(100), **fixed, n_jobs=2)
     params = result.params()
     assert params == fixed | result.best.setting._asdict()

@@ -124,3 +124,10 @@ class RankingSession(Session):
         self._run(0, size)
         self._bound.rank(size)
         return self._bound.first(k)
+
+    def rank_one(
+        self, indices: np.ndarray, values: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rank labels as `predict_one` does; also the neighbours' similarities, until the next."""
+        labels, scores = self.predict_one(indices, values, k)
+        return labels, scores, self._searcher.buffers.sims

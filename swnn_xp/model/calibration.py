@@ -2,18 +2,11 @@
 
 A map from score to probability, fitted on scores of rows that had no part in them. It never falls,
 so the order of labels stays; it is a table of steps, looked up by comparing, so that every backend
-gives the same bits.
-
-A calibration as arrays and JSON, and back; what comes back is checked at once.
-
-From the score of a ranked label to the probability that it is right, and to a prediction.
-
-Calibrated votes: what the share of a label has meant for training rows.
+gives the same bits. What comes back from a file is checked at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,15 +14,10 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from swnn_xp.backends import Options, Settings
-from swnn_xp.backends.index import host_search
-from swnn_xp.model.files import Extra, SavedModel
-from swnn_xp.model.model import Model
-from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
-from swnn_xp.rows.records import LabelRows, pointers_of_sizes, take_rows
-from swnn_xp.search import without_own
+from swnn_xp.model.files import SavedModel
+from swnn_xp.model.model import Extra
+from swnn_xp.rows.records import pointers_of_sizes
 from swnn_xp.store import StoreError
-from swnn_xp.vote import shares, vote
 
 MOST_ROWS = 10_000
 """Rows that a map is fitted on, at most."""
@@ -109,7 +97,7 @@ def predicted(scores: Any, threshold: float | str, calibration: Calibration | No
     return calibration.probabilities(scores) > float(threshold)
 
 
-class Judgement(NamedTuple):
+class HeldOutScores(NamedTuple):
     """Candidates of rows that had no part in their scores; the candidates of a row side by side."""
 
     rows: NDArray[np.int64]
@@ -132,7 +120,7 @@ def chosen_rows(n_rows: int, share: float, seed: int) -> NDArray[np.int64]:
     return np.sort(np.random.default_rng(seed).choice(n_rows, wanted, replace=False))
 
 
-def fit_calibration(judged: Judgement) -> Calibration | None:
+def fit_calibration(judged: HeldOutScores) -> Calibration | None:
     """Fit the map on the best labels of each row, the threshold on all; None for too few pairs."""
     order = np.lexsort((judged.labels, -judged.scores, judged.rows))
     best = order[_place_in_row(judged.rows[order]) < _LABELS]
@@ -215,7 +203,7 @@ def calibration_from(saved: SavedModel) -> Calibration | None:
             raise TypeError(f"{_THRESHOLD}: {threshold!r}")
         calibration = Calibration(arrays[_ENDS], arrays[_VALUES], float(threshold))
     except (KeyError, TypeError, OverflowError) as error:
-        raise StoreError(saved.path, f"manifest.json lacks or garbles {error}") from error
+        raise StoreError(saved.path, f"manifest.json: missing or invalid field {error}") from error
     try:
         calibration.check()
     except ValueError as error:
@@ -223,8 +211,8 @@ def calibration_from(saved: SavedModel) -> Calibration | None:
     return calibration
 
 
-def probability(scores: Any, calibration: Calibration | None = None) -> Any:
-    """Probability that a label of this score is right.
+def score_probability(scores: Any, calibration: Calibration | None = None) -> Any:
+    """Probability that a label that a ranker gave this score is right.
 
     Without a calibration it follows from the loss: the minimum of the expected squared hinge is at
     ``score = 2 * probability - 1``.
@@ -232,7 +220,7 @@ def probability(scores: Any, calibration: Calibration | None = None) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> probability(np.asarray([-1.5, 0.0, 0.5])).tolist()
+    >>> score_probability(np.asarray([-1.5, 0.0, 0.5])).tolist()
     [0.0, 0.5, 0.75]
     """
     if calibration is not None:
@@ -241,143 +229,3 @@ def probability(scores: Any, calibration: Calibration | None = None) -> Any:
     half = (scores + 1.0) * 0.5
     half = xp.where(half > 0, half, xp.zeros_like(half))
     return xp.where(half < 1, half, xp.ones_like(half))
-
-
-def with_probabilities(ranking: Ranking, calibration: Calibration | None) -> RankedProbabilities:
-    """Add the probability of each label; 0 where there is none."""
-    labels, scores = ranking
-    # A single answer must not wait for the array API.
-    xp: Any = np if isinstance(scores, np.ndarray) else array_namespace(scores)
-    likely = probability(scores, calibration)
-    return RankedProbabilities(labels, scores, xp.where(labels >= 0, likely, 0 * likely))
-
-
-def ones(scores: Any, calibration: Calibration | None) -> Any:
-    """Ones: the values of labels that are predicted."""
-    xp = array_namespace(scores)
-    return xp.ones(scores.shape, dtype=xp.int8, device=device(scores))
-
-
-def positive(scores: Any, calibration: Calibration | None) -> Any:
-    """Map scores to positive numbers in the same order; see `SWNNRanker.decision_function`."""
-    xp = array_namespace(scores)
-    above = scores > 0
-    one = xp.ones_like(scores)
-    return xp.where(above, one + scores, one / (one - xp.where(above, one * 0, scores)))
-
-
-def is_predicted(scores: Any, threshold: float | str, calibration: Calibration | None) -> Any:
-    """Whether a label of this score is predicted; see `predicted`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> is_predicted(np.asarray([-0.5, 0.5]), 0.2, None).tolist()
-    [True, True]
-    """
-    likely = probability(scores) if calibration is None else scores
-    return predicted(likely, threshold, calibration)
-
-
-def by_label(
-    labels: Any,
-    scores: Any,
-    values: Callable[[Any, Calibration | None], Any],
-    threshold: float | str | None,
-    calibration: Calibration | None,
-) -> tuple[Any, Any, Any]:
-    """Pointers, labels and values of a CSR matrix of candidates, or of those that are predicted."""
-    xp = array_namespace(labels)
-    order = xp.argsort(labels, axis=1, stable=True)
-    labels, scores = (xp.take_along_axis(part, order, axis=1) for part in (labels, scores))
-    kept = labels >= 0
-    if threshold is not None:
-        kept = kept & is_predicted(scores, threshold, calibration)
-    sizes = xp.sum(xp.astype(kept, xp.int64), axis=1)
-    indptr = xp.cumulative_sum(sizes, dtype=xp.int64, include_initial=True)
-    return indptr, labels[kept], values(scores[kept], calibration)
-
-
-_BLOCK = 1024
-_SEED = 0
-
-
-@dataclass(frozen=True, eq=False)
-class CalibratedVotes:
-    """A map from shares to probabilities, and the settings whose votes it was fitted on."""
-
-    calibration: Calibration | None
-    """None where there were too few rows."""
-    settings: Settings
-
-    def check(self) -> None:
-        """Raise ValueError if the map can't be one."""
-        if self.calibration is not None:
-            self.calibration.check()
-
-
-def calibrate_votes(model: Model, settings: Settings, options: Options) -> CalibratedVotes:
-    """Fit a map on the votes for at most 10,000 training rows, each without its own vote."""
-    rows, labels = model.rows(), model.checked_labels
-    search = host_search(model.segments[0], model.placement, options)
-    parts = []
-    chosen = chosen_rows(rows.n_rows, 1.0, _SEED)
-    for first in range(0, chosen.size, _BLOCK):
-        own = chosen[first : first + _BLOCK]
-        found = search(take_rows(rows, own), settings.n_neighbors + 1, settings.beta)
-        parts.append(_judged(without_own(found, own, settings.n_neighbors), own, labels, settings))
-    rows_of, labels_of, scores, right = (
-        np.concatenate([part[i] for part in parts]) for i in range(4)
-    )
-    n_positives = sum(part.n_positives for part in parts)
-    judged = Judgement(rows_of, labels_of, scores, right, n_positives)
-    return CalibratedVotes(fit_calibration(judged), settings)
-
-
-def fitting_calibration(
-    calibrated: CalibratedVotes | None, settings: Settings
-) -> Calibration | None:
-    """The map for votes with these settings; ValueError if it was fitted for others."""
-    if calibrated is None:
-        raise ValueError("the model was fitted without calibrate=True: call fit again")
-    if calibrated.settings != settings:
-        raise ValueError(f"the model was calibrated for {calibrated.settings}: call fit again")
-    return calibrated.calibration
-
-
-def stored_votes(calibrated: CalibratedVotes) -> Extra:
-    """Arrays and numbers to store."""
-    meta = {"calibrated_for": dict(calibrated.settings._asdict())}
-    if calibrated.calibration is None:
-        return Extra({}, meta)
-    arrays, more = stored_calibration(calibrated.calibration)
-    return Extra(arrays, meta | dict(more))
-
-
-def votes_from(saved: SavedModel) -> CalibratedVotes | None:
-    """What a folder holds; None if it holds none, StoreError if it can't be one."""
-    if "calibrated_for" not in saved.extra.meta:
-        return None
-    try:
-        known: dict[str, Any] = saved.extra.meta["calibrated_for"]
-        settings = Settings(int(known["n_neighbors"]), float(known["alpha"]), float(known["beta"]))
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise StoreError(saved.path, f"manifest.json lacks or garbles {error}") from error
-    return CalibratedVotes(calibration_from(saved), settings)
-
-
-def _judged(
-    found: Neighbours, own: NDArray[np.int64], labels: LabelRows, settings: Settings
-) -> Judgement:
-    votes, truth = vote(found, labels, settings.alpha), take_rows(labels, own)
-    rows, numbers = _pairs(votes.indptr, votes.labels, labels.n_labels)
-    _, true = _pairs(truth.indptr, truth.indices, labels.n_labels)
-    return Judgement(own[rows], votes.labels, shares(votes), np.isin(numbers, true), true.size)
-
-
-def _pairs(
-    indptr: NDArray[np.int64], labels: NDArray[Any], n_labels: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Row of each label, and one number for row and label."""
-    rows = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
-    return rows, rows * n_labels + labels
