@@ -176,7 +176,7 @@ class SWNNClassifier(NeighbourEstimator):
         model = replace(
             model, feature_weights=weights, vectorizer=data.vectorizer, targets=data.targets
         )
-        self._model = self._ranked_by_votes(model)
+        self._put(self._ranked_by_votes(model))
         return self
 
     @classmethod
@@ -246,7 +246,7 @@ class SWNNClassifier(NeighbourEstimator):
         if isinstance(self.threshold, str) and not self.calibrate:
             raise ValueError("threshold='f1' needs calibrate=True")
 
-    def saved_params(self) -> dict[str, Any]:
+    def saved_params(self, model: Model) -> dict[str, Any]:
         """Parameters that a saved model keeps, of types that JSON has."""
         more = {"calibrate": bool(self.calibrate), "threshold": self.threshold}
         return self.settings._asdict() | more

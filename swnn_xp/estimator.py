@@ -127,7 +127,7 @@ class NeighbourEstimator(Estimator):
         """Raise ValueError if a parameter is not what it may be."""
 
     @abstractmethod
-    def saved_params(self) -> dict[str, Any]:
+    def saved_params(self, model: Model) -> dict[str, Any]:
         """Parameters that a saved model keeps, of types that JSON has."""
 
     @abstractmethod
@@ -338,7 +338,9 @@ class NeighbourEstimator(Estimator):
         """
         if not self.__sklearn_is_fitted__():
             encoded = encode_labels(y, label_names, classes)
-            return self.fit(X, encoded, label_names=label_names, row_names=row_names)
+            first = copy.copy(self).fit(X, encoded, label_names=label_names, row_names=row_names)
+            if self._swap(None, first.model_):
+                return self  # else another thread was the first
         self.current_model()  # moved, if it has to be, and asked with parameters that fit
         self._change(lambda model: self._appended(model, X, y, label_names, row_names))
         return self
@@ -570,16 +572,16 @@ class NeighbourEstimator(Estimator):
     def _follower(self) -> Callable[[], Model]:
         """Return a function that gives the current model; quick if nothing has changed.
 
-        A session asks it for every answer.
+        A session asks it for every answer. Where parameters do not fit the model, it raises what a
+        batch raises, every time.
         """
         params_of = attrgetter(*self.answer_params)
-        params, seen = params_of(self), self.current_model()
+        held, seen = params_of(self), self.current_model()
 
         def current() -> Model:
-            nonlocal params, seen
-            if self._model is not seen or params_of(self) != params:
-                params = params_of(self)
-                seen = self.current_model()
+            nonlocal held, seen
+            if self._model is not seen or params_of(self) != held:
+                held, seen = params_of(self), self.current_model()
             return seen
 
         return current
@@ -593,7 +595,7 @@ class NeighbourEstimator(Estimator):
         """Write the fitted model to a folder (arrays and a manifest, no pickle)."""
         model = self.model_
         self.check_params()
-        save_model(path, self.saved_as, model, self.saved_params())
+        save_model(path, self.saved_as, model, self.saved_params(model))
 
     @classmethod
     def load(
@@ -659,9 +661,14 @@ class NeighbourEstimator(Estimator):
                 f"another thread changed the model during {action}: call {action} again"
             )
 
-    def _swap(self, old: Model, new: Model, **params: Any) -> bool:
+    def _put(self, model: Model) -> None:
+        """Replace the model, whatever it is: `fit` does."""
         with self._lock:
-            if self._model is not old:
+            self._model = model
+
+    def _swap(self, old: Model | None, new: Model, **params: Any) -> bool:
+        with self._lock:
+            if vars(self).get("_model") is not old:
                 return False
             for name, value in params.items():
                 setattr(self, name, value)

@@ -197,7 +197,7 @@ class SWNNRanker(NeighbourEstimator):
         )
         backend = SearchBackend(data.index_class, data.placement, self.options)
         model = self._train(rows, data.labels, backend, data.names)
-        self._model = replace(model, vectorizer=data.vectorizer, targets=data.targets)
+        self._put(replace(model, vectorizer=data.vectorizer, targets=data.targets))
         return self
 
     def relearn(self, labels: Iterable[int | str] | Literal["all"] | None = None) -> Self:
@@ -391,9 +391,9 @@ class SWNNRanker(NeighbourEstimator):
         """Parameters that take part in the training."""
         return {name: plain(getattr(self, name)) for name in _TRAINED_PARAMS}
 
-    def saved_params(self) -> dict[str, Any]:
+    def saved_params(self, model: Model) -> dict[str, Any]:
         """Parameters that a saved model keeps, of types that JSON has."""
-        return dict(self._ranking().params) | {"threshold": plain(self.threshold)}
+        return dict(ranking_of(model).params) | {"threshold": plain(self.threshold)}
 
     def _ranking(self) -> CandidateRanking:
         return ranking_of(self.model_)

@@ -43,7 +43,7 @@ def model_facts(clf: AnyModel, path: Path) -> dict[str, Any]:
         "labels": clf.n_labels_,
         "labels without rows": int((clf.label_counts_ == 0).sum()),
         "bytes": sum(file.stat().st_size for file in path.rglob("*") if file.is_file()),
-        "parameters": clf.saved_params(),
+        "parameters": clf.saved_params(clf.model_),
     }
     if is_ranked(clf):
         from swnn_xp.learn.ranking import ranking_of  # it needs numba

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from copy import copy
 from itertools import pairwise
 from typing import Any, Self
 
@@ -12,6 +13,7 @@ import scipy.sparse as sp
 from dask import delayed
 from distributed import Client, Future, wait
 
+from swnn_kernels.records import check_voters
 from swnn_xp.bulk.sources import widened
 from swnn_xp.checks import check_count, check_names, check_width
 from swnn_xp.classifier import SWNNClassifier
@@ -198,6 +200,7 @@ class ShardedClassifier:
         **params
             Parameters of how the shards compute, such as ``backend``.
         """
+        clf = copy(clf)  # other threads may change the model of the original meanwhile
         parts = fitted_parts(clf, _count(client, n_shards))
         widths, params = (clf.n_features_in_, clf.n_labels_), parts.params | params
         return cls(client, parts.recipes, *widths, ranker=parts.ranker, **params)
@@ -255,7 +258,7 @@ class ShardedClassifier:
         block, settings = self._sent(X), self._clf.settings
         if len(self._shards) == 1 and self._ranker is None:
             return self._submit(rank_by_shard, self._shards[0], block, settings, k)
-        found = self._found(block, self._n_voters(settings.n_neighbors))
+        found = self._found(block, check_voters(self._n_voters(settings.n_neighbors)))
         known = [self._submit(labels_of_winners, shard, found) for shard in self._shards]
         if self._ranker is not None:
             return self._submit(rank_of_winners, self._ranker, block, found, known, k)

@@ -150,3 +150,30 @@ def test_a_shard_that_travels_stays_the_same(client, problem, single):
         one, other = client.gather(there)
         np.testing.assert_array_equal(one.ids, other.ids)
         np.testing.assert_array_equal(one.similarities, other.similarities)
+
+
+def test_more_neighbours_than_can_vote_are_refused(client, problem, monkeypatch):
+    # Four million rows take too long for a test: the limit is lowered instead.
+    monkeypatch.setattr("swnn_kernels.records.MOST_VOTERS", 3)
+    clf = ShardedClassifier.from_matrices(client, *problem, n_shards=2, n_neighbors=10)
+    with pytest.raises(ValueError, match="10 neighbours would vote"):
+        clf.predict_topk(problem[0][:5])
+    assert clf.kneighbors(problem[0][:5]).ids.compute().shape == (5, 10)  # they do not vote
+
+
+def test_amodel__is_spread_as_it_was_though_a_label_arrives(client, problem, monkeypatch):
+    X, Y = problem[0], problem[1].toarray()
+    clf = SWNNClassifier(n_neighbors=S).fit(X[:100], Y[:100])
+    looks, look = [], SWNNClassifier.model_.fget
+
+    def changing(self):
+        model = look(self)
+        if not looks:
+            looks.append(model)
+            clf.partial_fit(X[[0]], np.eye(1, 31, 30, dtype=int))
+        return model
+
+    monkeypatch.setattr(SWNNClassifier, "model_", property(changing))
+    made = ShardedClassifier.from_fitted(client, clf, n_shards=2)
+    assert (made.n_samples_fit_, made.n_labels_) == (100, 30)
+    assert clf.n_labels_ == 31

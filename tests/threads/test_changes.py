@@ -191,3 +191,71 @@ def check_session(clf, session):
         ):
             for mine, its in zip(single, many, strict=True):
                 assert mine.tolist() == its[i].tolist()
+
+
+def test_a_session_goes_on_refusing_what_a_batch_refuses():
+    clf = SWNNRanker(n_neighbors=5).fit(X[:100], Y[:100])
+    session, row = clf.session(), X[[3]]
+    changes = {
+        "n_neighbors": 9, "alpha": 2.0, "n_candidates": 3, "C": 0.9, "rare_labels": 0.3,
+        "calibrate": False, "keep": 0.5, "random_state": 7,
+    }  # fmt: skip
+    for name, value in changes.items():
+        before = getattr(clf, name)
+        clf.set_params(**{name: value})
+        for _ in range(2):  # once is not enough: the second answer was that of the old parameters
+            with pytest.raises(ValueError, match=name):
+                clf.predict_topk(row)
+            with pytest.raises(ValueError, match=name):
+                session.predict_one(row.indices, row.data)
+        clf.set_params(**{name: before})
+        check_session(clf, session)
+
+
+@pytest.mark.parametrize("kind", [SWNNClassifier, SWNNRanker])
+def test_rows_of_two_first_calls_of_partial_fit_are_all_there(kind, monkeypatch):
+    clf = kind(n_neighbors=7)
+    overtaken, fit = [], kind.fit
+
+    def overtake_fit(self, *args, **options):
+        if not overtaken:
+            overtaken.append(True)
+            clf.partial_fit(X[100:150], Y[100:150])
+        return fit(self, *args, **options)
+
+    monkeypatch.setattr(kind, "fit", overtake_fit)
+    assert clf.partial_fit(X[:100], Y[:100]) is clf
+    assert clf.n_samples_fit_ == 150
+    assert clf.kneighbors(X[[120, 7]], 1).ids.tolist() == [[20], [57]]
+
+
+@pytest.mark.parametrize("kind", [SWNNClassifier, SWNNRanker])
+def test_fit_waits_while_another_thread_puts_a_model_in_its_place(kind):
+    """Between its comparison and its assignment: `fit` would be lost without a word."""
+    clf = kind(n_neighbors=7).fit(X[:60], Y[:60])
+    before = clf.model_
+    fitting = threading.Thread(target=lambda: clf.fit(X[:80], Y[:80]))
+    with clf._lock:
+        fitting.start()
+        fitting.join(1)
+        assert clf.model_ is before
+    fitting.join()
+    assert clf.n_samples_fit_ == 80
+
+
+def test_a_model_is_saved_with_its_own_parameters(tmp_path, monkeypatch):
+    clf = SWNNRanker(n_neighbors=5).fit(X[:100], Y[:100])
+    looks, look = [], SWNNRanker.model_.fget
+
+    def compressing(self):
+        model = look(self)
+        if not looks:
+            looks.append(model)
+            self.compress(0.5)
+        return model
+
+    monkeypatch.setattr(SWNNRanker, "model_", property(compressing))
+    clf.save(tmp_path / "model")
+    saved = SWNNRanker.load(tmp_path / "model")
+    assert (saved.n_samples_fit_, saved.keep) == (100, 1.0)
+    assert (clf.n_samples_fit_, clf.keep) == (50, 0.5)
