@@ -13,7 +13,8 @@ import threading
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from operator import attrgetter
+from itertools import pairwise
+from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -43,14 +44,6 @@ from swnn_xp.model.model import (
     more_label_uris,
     more_row_names,
 )
-from swnn_xp.model.predictions import (
-    as_given,
-    best_classes,
-    chosen_as_given,
-    class_probabilities,
-    class_scores,
-    label_values,
-)
 from swnn_xp.model.targets import (
     Targets,
     encode_labels,
@@ -61,17 +54,18 @@ from swnn_xp.model.targets import (
 from swnn_xp.notebook import facts
 from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
 from swnn_xp.rows.canonical import exact_values
-from swnn_xp.rows.input_kind import host_array, host_matrix
+from swnn_xp.rows.input_kind import as_texts, host_array, host_matrix
 from swnn_xp.rows.records import LabelRows, ValueRows
 from swnn_xp.search import in_slots
 from swnn_xp.sklearn_api import Estimator, ModelChangedError, not_fitted
 from swnn_xp.store import StoreError
-from swnn_xp.text.vectorizer import TextVectorizer, as_texts, fit_vectorizer, term_names
+from swnn_xp.text.vectorizer import TextVectorizer, fit_vectorizer, term_names
 
 if TYPE_CHECKING:
     from swnn_xp.model.session import Session
 
 GIGABYTE = 10**9
+_NUDGE = 2.0**-40  # lost in no normalisation, and far below what a probability means
 
 
 class TrainingData(NamedTuple):
@@ -96,15 +90,18 @@ class NeighbourEstimator(Estimator):
     meanwhile, by one with other labels.
     """
 
-    __slots__ = ("_lock",)
+    __slots__ = ("_lock", "_seen")
     _lock: threading.Lock
     """Held while a model, and parameters with it, take the place of others."""
+    _seen: tuple[tuple[Any, ...], Model] | None
+    """The parameters and the model of the last call: while they stay, nothing is checked again."""
 
     saved_as: ClassVar[str]
     """What the manifest of a saved model calls the estimator."""
     answer_params: ClassVar[tuple[str, ...]]
     """Parameters that answers depend on."""
 
+    _get_params: ClassVar[attrgetter[Any]]
     _model: Model
     backend: str
     memory_budget: int
@@ -116,8 +113,13 @@ class NeighbourEstimator(Estimator):
     def __new__(cls, *args: Any, **params: Any) -> Self:
         """Make an estimator with a lock of its own."""
         made = super().__new__(cls)
-        made._lock = threading.Lock()
+        made._lock, made._seen = threading.Lock(), None
         return made
+
+    def __init_subclass__(cls) -> None:
+        """Look up the names of the parameters once."""
+        super().__init_subclass__()
+        cls._get_params = attrgetter(*inspect.signature(cls).parameters)
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self).copy()  # a copy has a lock of its own
@@ -159,6 +161,10 @@ class NeighbourEstimator(Estimator):
 
         Another ``backend`` or ``device`` moves it; other parameters change how it ranks.
         """
+        params, seen = type(self)._get_params(self), self._seen
+        if seen is not None and seen[1] is vars(self).get("_model"):
+            if all(map(is_, params, seen[0])):  # 1 is not True, though they are equal
+                return seen[1]
         self.check_params()
         with self._lock:  # `compress` replaces the model and a parameter
             fitted = self.model_
@@ -167,6 +173,7 @@ class NeighbourEstimator(Estimator):
         current = moved(current, self.backend, self.device)
         if current is not fitted:
             self._swap(fitted, current)  # unless another thread has changed it: that change stays
+        self._seen = params, current
         return current
 
     def with_model(self, model: Model) -> Self:
@@ -195,7 +202,7 @@ class NeighbourEstimator(Estimator):
         """
         model = self.model_
         if model.targets.by_value:
-            return label_values(model)
+            return _label_values(model)
         return np.broadcast_to(np.asarray([0, 1]), (model.labels.n_labels, 2))
 
     @property
@@ -465,8 +472,8 @@ class NeighbourEstimator(Estimator):
         model = self.current_model()
         X = self._same_columns(model, X)
         if model.targets.form == "classes":
-            return class_probabilities(model, *self._matrices(model, X, "scores", "probabilities"))
-        return as_given(model, *self._matrices(model, X, "probabilities"))
+            return _class_probabilities(model, *self._matrices(model, X, "scores", "probabilities"))
+        return _as_given(model, *self._matrices(model, X, "probabilities"))
 
     def decision_function(self, X: Any) -> Any:
         """Scores of labels that got a vote or are candidates, as a matrix like `predict_proba`'s.
@@ -478,11 +485,11 @@ class NeighbourEstimator(Estimator):
         model = self.current_model()
         X = self._same_columns(model, X)
         if model.targets.form != "classes":
-            return as_given(model, *self._matrices(model, X, "scores"))
+            return _as_given(model, *self._matrices(model, X, "scores"))
         if model.labels.n_labels != 2:
-            return class_scores(model, *self._matrices(model, X, "scores"))
+            return _class_scores(model, *self._matrices(model, X, "scores"))
         # scikit-learn wants one figure for two classes, in the order of the probabilities.
-        likely = class_probabilities(model, *self._matrices(model, X, "scores", "probabilities"))
+        likely = _class_probabilities(model, *self._matrices(model, X, "scores", "probabilities"))
         return likely[:, 1] - likely[:, 0]
 
     def predict(self, X: Any) -> Any:
@@ -507,9 +514,9 @@ class NeighbourEstimator(Estimator):
 
     def _predicted(self, model: Model, X: Any) -> Any:
         if model.targets.form == "classes":
-            return best_classes(model, self._ranked(model, X, 1).labels)
+            return _best_classes(model, self._ranked(model, X, 1).labels)
         X = self._same_columns(model, X)
-        return chosen_as_given(model, *self._matrices(model, X, "predicted"))
+        return _chosen_as_given(model, *self._matrices(model, X, "predicted"))
 
     def _ranked(self, model: Model, X: Any, k: int) -> Ranking:
         """Rank the labels of each row: arrays (n_queries, k) of X's library."""
@@ -697,3 +704,73 @@ def check_training_rows(n_rows: int, n_label_rows: int) -> None:
         raise ValueError(f"X has {n_rows} rows but y has {n_label_rows}")
     if n_rows == 0:
         raise ValueError("X has no rows: there is nothing to learn from")
+
+
+def _label_values(model: Model) -> NDArray[Any]:
+    """What each column stands for, where labels were given by value."""
+    if model.targets.values is not None:
+        return model.targets.values
+    dtype = object if model.targets.form == "lists" else None
+    return np.asarray(model.names["label_names"], dtype=dtype)
+
+
+def _as_given(model: Model, matrix: Any) -> Any:
+    """Scores of labels, a row for each query: dense if the labels were."""
+    if model.targets.form != "dense":
+        return matrix
+    return _dense(matrix)
+
+
+def _chosen_as_given(model: Model, matrix: Any) -> Any:
+    """Labels that were chosen, marked in a matrix: as a matrix like y, or as lists of labels."""
+    if model.targets.form == "dense":
+        return _whole_numbers(_dense(matrix))
+    if model.targets.form != "lists":
+        return matrix
+    csr = host_matrix(matrix)
+    ends = csr.indptr.tolist()
+    chosen = _label_values(model)[csr.indices].tolist()
+    return [chosen[start:stop] for start, stop in pairwise(ends)]
+
+
+def _class_scores(model: Model, scores: Any) -> NDArray[np.float64]:
+    """Scores of classes; queries without neighbours get each class's share of the rows."""
+    filled: NDArray[np.float64] = np.array(_dense(host_matrix(scores)))
+    empty = ~filled.any(axis=1)
+    filled[empty] = model.label_counts / max(int(model.label_counts.sum()), 1)
+    return filled
+
+
+def _best_classes(model: Model, best: Any) -> NDArray[Any]:
+    """The class of each query from its best label; the most frequent one where there is none."""
+    labels = host_matrix(best).reshape(-1)
+    classes: NDArray[Any] = _label_values(model)
+    return classes[np.where(labels >= 0, labels, int(np.argmax(model.label_counts)))]
+
+
+def _class_probabilities(model: Model, scores: Any, matrix: Any) -> NDArray[np.float64]:
+    """Probabilities of classes, which add up to 1 in each row.
+
+    Where every probability is 0, the scores say how they compare. Calibration maps many scores to
+    one probability: the class of the best score is then nudged ahead, so that probabilities,
+    decisions and predictions agree.
+    """
+    likely, decisive = np.array(_dense(host_matrix(matrix))), _class_scores(model, scores)
+    empty = ~likely.any(axis=1)
+    likely[empty] = decisive[empty]
+    best = np.argmax(decisive, axis=1)
+    tied = np.flatnonzero(best != np.argmax(likely, axis=1))
+    likely[tied, best[tied]] = likely[tied].max(axis=1, initial=0) * (1 + _NUDGE)
+    return likely / likely.sum(axis=1, keepdims=True)
+
+
+def _dense(matrix: Any) -> Any:
+    """A dense array of the matrix's own library."""
+    for method in ("toarray", "to_dense"):  # of SciPy and CuPy, of torch
+        if hasattr(matrix, method):
+            return getattr(matrix, method)()
+    return matrix
+
+
+def _whole_numbers(matrix: Any) -> Any:
+    return matrix.astype(np.int64) if isinstance(matrix, np.ndarray) else matrix

@@ -26,6 +26,7 @@ from swnn_xp.checks import check_width
 from swnn_xp.model.targets import Targets
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.canonical import check_label_ids
+from swnn_xp.rows.input_kind import as_texts
 from swnn_xp.rows.records import (
     VALUE_DTYPES,
     Array,
@@ -36,7 +37,7 @@ from swnn_xp.rows.records import (
     stack_rows,
 )
 from swnn_xp.search import merge, shifted
-from swnn_xp.text.vectorizer import TextVectorizer, as_texts
+from swnn_xp.text.vectorizer import TextVectorizer
 
 
 def known_names(**names: list[str] | None) -> dict[str, list[str]]:

@@ -1,9 +1,9 @@
-"""Which library a matrix belongs to, found without importing any; and copies to the host."""
+"""What users pass as X: which library it belongs to, found without importing any; or texts."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,3 +88,21 @@ def _host_tensor(X: Any) -> Any:
     # Not coalesced on purpose: repeats are summed later, in the order they are stored.
     at_row, column = coo._indices().numpy()
     return sp.coo_array((coo._values().numpy(), (at_row, column)), shape=tuple(X.shape))
+
+
+def as_texts(X: Any) -> Sequence[str] | None:
+    """Return X if it is a sequence of texts (list, array, column of a table), else None.
+
+    Examples
+    --------
+    >>> as_texts(["a text"]), as_texts([[1, 0]])
+    (['a text'], None)
+    """
+    if isinstance(X, str):
+        raise ValueError("X is one text: put it into a list")
+    if isinstance(X, list | tuple):
+        return X if X and isinstance(X[0], str) else None
+    if getattr(X, "ndim", None) == 1 and getattr(X.dtype, "kind", "") in "OUT":
+        texts = list(X)
+        return texts if texts and isinstance(texts[0], str) else None
+    return None

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from swnn_kernels.parallel import once_property
 from swnn_xp.rows.canonical import to_csr
+from swnn_xp.rows.input_kind import as_texts
 
 
 class Weighting(NamedTuple):
@@ -359,24 +360,6 @@ class TextVectorizer:
         """Raise a ValueError if two features have the same name."""
         if len(self.vocabulary) != len(self.terms):
             raise ValueError("two features of the text have the same name")
-
-
-def as_texts(X: Any) -> Sequence[str] | None:
-    """Return X if it is a sequence of texts (list, array, column of a table), else None.
-
-    Examples
-    --------
-    >>> as_texts(["a text"]), as_texts([[1, 0]])
-    (['a text'], None)
-    """
-    if isinstance(X, str):
-        raise ValueError("X is one text: put it into a list")
-    if isinstance(X, list | tuple):
-        return X if X and isinstance(X[0], str) else None
-    if getattr(X, "ndim", None) == 1 and getattr(X.dtype, "kind", "") in "OUT":
-        texts = list(X)
-        return texts if texts and isinstance(texts[0], str) else None
-    return None
 
 
 def term_names(
