@@ -1,6 +1,6 @@
-"""A folder of output files, each complete or absent, so that an interrupted job can resume.
+"""Predict one file or many on a cluster: output files that appear as they finish.
 
-Predict one file or many on a cluster: output files that appear as they finish.
+Each file of the output folder is complete or absent, so an interrupted job can resume.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""Slices of text files: where each begins, and how to read one without the rest.
+"""Shards and their recipes.
 
-A shard: some of the training rows, indexed, on one worker; and the recipes that make one.
-
-A recipe is small (or holds the rows themselves), never changes, and makes the same shard wherever
-and whenever it runs. Recipes record what their files looked like, so that a file that is missing or
-has changed is an error and not a different answer.
-
-A fitted model cut into shards, and its ranker without rows, if it has one.
+A shard is some of the training rows, indexed, on one worker. Its recipe is small (or holds the rows
+themselves), never changes, and makes the same shard wherever and whenever it runs: from matrices,
+slices of text files, a saved model, or the rows of a fitted one. Recipes record what their files
+looked like, so that a file that is missing or has changed is an error and not a different answer.
 """
 
 from __future__ import annotations
@@ -150,7 +147,7 @@ Params = Mapping[str, Any]
 
 # Estimates: asking an index on a GPU for its arrays would copy them.
 _ENTRY_BYTES, _LABEL_BYTES = 10, 8
-_PATH_BYTES = 1000  # opening a folder elsewhere moves only its name
+_PATH_BYTES = 1000  # opening a folder on another worker moves only its name
 _MACHINE = ("backend", "memory_budget", "n_jobs", "device")
 _NEIGHBOURS = ("n_neighbors", "alpha", "beta")
 

@@ -18,10 +18,15 @@ from distributed import Client, Future
 from swnn_kernels.learn.descent import DescentRows
 from swnn_xp.backends.index import Search
 from swnn_xp.distributed.cluster import connect, submit
-from swnn_xp.distributed.sharded import BLOCK, ShardedClassifier
+from swnn_xp.distributed.sharded import BLOCK, ShardedClassifier, same
 from swnn_xp.distributed.shards import RowsRecipe, even_bounds
-from swnn_xp.distributed.tasks import same
-from swnn_xp.learn.label_models import Helpers, LabelTask, TrainedTask, helped_by, train_task
+from swnn_xp.learn.label_models import (
+    LabelTask,
+    RemoteTrainer,
+    TrainedTask,
+    remote_training,
+    train_task,
+)
 from swnn_xp.learned_weights import LearnedWeights
 from swnn_xp.ranker import SWNNRanker
 from swnn_xp.results import Neighbours
@@ -68,7 +73,7 @@ def fit_on_cluster(
 
 @contextlib.contextmanager
 def train_on_cluster(cluster: str | Client = "local", **params: Any) -> Iterator[Client]:
-    """Let a cluster help with all training inside a ``with`` block.
+    """Train on a cluster whatever is trained inside a ``with`` block.
 
     Parameters
     ----------
@@ -85,7 +90,7 @@ def train_on_cluster(cluster: str | Client = "local", **params: Any) -> Iterator
         def train(rows: DescentRows, tasks: Iterable[LabelTask]) -> Iterator[TrainedTask]:
             return _trained(client, rows, tasks)
 
-        with helped_by(Helpers(index, train)):
+        with remote_training(RemoteTrainer(index, train)):
             yield client
 
 
@@ -105,10 +110,9 @@ def _shard_search(client: Client, rows: QuantisedRows, params: dict[str, Any]) -
     shards = ShardedClassifier(client, recipes, rows.n_features, 0, **params)
 
     def search(queries: QuantisedRows, n_neighbors: int, beta: float) -> Neighbours:
-        wanted = max(1, min(n_neighbors, rows.n_rows))
         starts = range(0, max(1, queries.n_rows), BLOCK)
         blocks = [slice_rows(queries, s, min(s + BLOCK, queries.n_rows)) for s in starts]
-        found = client.gather([shards.find_rows(block, wanted, beta) for block in blocks])
+        found = client.gather([shards.find_rows(block, n_neighbors, beta) for block in blocks])
         sims, ids = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         return Neighbours(sims, ids)
 
