@@ -15,14 +15,16 @@ from swnn_xp.model.targets import encode_labels, label_matrix
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.records import QuantisedRows
 from swnn_xp.search import without_own
-from swnn_xp.tuning.grids import (
+from swnn_xp.tuning.records import (
+    Setting,
+    Trial,
+    TuningResult,
     choose_best,
     choose_in_two_stages,
     mean_labels,
     paper_grid,
     wide_grid,
 )
-from swnn_xp.tuning.records import Setting, Trial, TuningResult
 from swnn_xp.tuning.scoring import Fold, Metric, Split, parse_metric
 
 _BLOCK = 256
@@ -101,8 +103,8 @@ def tune(
         total,
         sum(run.search_seconds for run in runs),
         sum(run.vote_seconds for run in runs),
-        rule,
-        str(split),
+        rule=rule,
+        held_out=str(split),
     )
 
 
@@ -196,7 +198,9 @@ def _settings(grid: Any, y: Any) -> list[Setting]:
     return settings
 
 
-def _trials(settings: list[Setting], runs: list[_Run], metric: Metric) -> tuple[Trial, ...]:
+def _trials(
+    settings: list[Setting], runs: list[_Run], metric: Metric
+) -> tuple[Trial[Setting], ...]:
     begun = [run for run in runs if run.n_done]
     scores = np.asarray([run.scores(metric) for run in begun])
     shares = np.asarray([run.n_done for run in begun]) / sum(run.n_done for run in begun)
