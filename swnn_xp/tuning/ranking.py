@@ -29,7 +29,7 @@ from swnn_xp.model.targets import encode_labels, label_matrix
 from swnn_xp.ranker import SWNNRanker
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import canonical_rows, label_rows
-from swnn_xp.tuning.records import RankingResult, RankingSetting, Trial, ranking_grid
+from swnn_xp.tuning.records import RankingResult, RankingSetting, Trial, ranking_grid, to_trials
 from swnn_xp.tuning.scoring import Fold, Metric, Split, parse_metric
 
 _MACHINE = ("backend", "memory_budget", "n_jobs", "device")
@@ -85,7 +85,7 @@ def tune_ranking(
     >>> len(result.trials), result.n_done
     (2, 400)
     """
-    judge_by = parse_metric(metric, propensity)
+    scored_by = parse_metric(metric, propensity)
     X, y = sp.csr_array(X), label_matrix(encode_labels(y).labels)
     if X.shape[0] != y.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows but y has {y.shape[0]}")
@@ -94,7 +94,7 @@ def tune_ranking(
     if split.leave_one_out:
         raise ValueError("leave_one_out is for tune alone: label models have learned from each row")
     folds = split.of(X.shape[0])
-    runs = [_Run(X, y, fold, settings, judge_by, SWNNRanker(**params)) for fold in folds]
+    runs = [_Run(X, y, fold, settings, scored_by, SWNNRanker(**params)) for fold in folds]
     try:
         for number, run in enumerate(runs):
             run.measure(_staged(progress, f"fold {number + 1}: " if len(runs) > 1 else ""))
@@ -104,7 +104,7 @@ def tune_ranking(
     whole = [run for run in runs if len(run.scores) == len(settings)] or runs[:1]
     trials = _trials(settings, whole)
     return RankingResult(
-        metric=judge_by.name,
+        metric=scored_by.name,
         trials=trials,
         best=max(trials, key=lambda trial: trial.score),
         n_done=sum(run.fold.test.size for run in whole),
@@ -225,8 +225,5 @@ def _staged(on_progress: Progress | None, prefix: str) -> Progress:
 
 def _trials(settings: list[RankingSetting], runs: list[_Run]) -> tuple[Trial[RankingSetting], ...]:
     tried = [i for i in range(len(settings)) if all(i in run.scores for run in runs)]
-    scores = np.asarray([[run.scores[i] for i in tried] for run in runs])
-    sizes = np.asarray([run.fold.test.size for run in runs])
-    means, spreads = sizes / sizes.sum() @ scores, scores.std(axis=0)
-    names = [settings[i] for i in tried]
-    return tuple(map(Trial, names, means.tolist(), spreads.tolist()))
+    scores = [[run.scores[i] for i in tried] for run in runs]
+    return to_trials([settings[i] for i in tried], scores, [run.fold.test.size for run in runs])

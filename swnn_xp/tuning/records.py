@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
+import numpy as np
+
 from swnn_xp.notebook import facts
 from swnn_xp.rows.canonical import label_rows
 
@@ -53,6 +55,15 @@ class Trial(NamedTuple, Generic[AnySetting]):
     """Mean over the folds, between 0 and 1."""
     spread: float
     """Standard deviation over the folds; 0 for a single one."""
+
+
+def to_trials(
+    settings: Sequence[AnySetting], scores: Sequence[Sequence[float]], n_rows: Sequence[int]
+) -> tuple[Trial[AnySetting], ...]:
+    """Sum up the scores of each fold; a fold counts by the rows that were asked."""
+    of_folds, sizes = np.asarray(scores), np.asarray(n_rows)
+    means, spreads = sizes / sizes.sum() @ of_folds, of_folds.std(axis=0)
+    return tuple(map(Trial, settings, means.tolist(), spreads.tolist()))
 
 
 @dataclass(frozen=True)
