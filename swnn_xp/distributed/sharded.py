@@ -24,18 +24,21 @@ from swnn_xp.bulk.sources import widened
 from swnn_xp.checks import check_count, check_names, check_width
 from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.distributed import shard_folder
-from swnn_xp.distributed.cluster import submit
+from swnn_xp.distributed.cluster import count_workers, submit
 from swnn_xp.distributed.shards import (
     FileRecipe,
     MatrixRecipe,
+    RankerRecipe,
     Recipe,
     Shard,
     as_paths,
     even_bounds,
-    fitted_parts,
     make_shard,
     read_shape,
+    remaining_rows,
+    rows_recipes,
     slice_file,
+    without_rows,
 )
 from swnn_xp.loading import AnyModel, is_ranked
 from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
@@ -271,9 +274,12 @@ class ShardedClassifier:
         **params
             Parameters of how the shards compute, such as ``backend``.
         """
-        parts = fitted_parts(clf, _count(client, n_shards))
-        widths, params = (clf.n_features_in_, clf.n_labels_), parts.params | params
-        return cls(client, parts.recipes, *widths, ranker=parts.ranker, **params)
+        model = clf._fitted_model()
+        rows, labels = remaining_rows(model)
+        recipes = rows_recipes(rows, labels, model.feature_weights, _count(client, n_shards))
+        ranker = RankerRecipe(without_rows(clf)) if is_ranked(clf) else None
+        widths, params = (clf.n_features_in_, clf.n_labels_), clf._settings()._asdict() | params
+        return cls(client, recipes, *widths, ranker=ranker, **params)
 
     def save(self, path: str | os.PathLike[str], label_names: list[str] | None = None) -> None:
         """Write the shards, each on its worker, to a folder on a shared path, for `load`."""
@@ -362,7 +368,7 @@ class ShardedClassifier:
 
 def _count(client: Client, n_shards: int | None) -> int:
     if n_shards is None:
-        return max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+        return count_workers(client)
     check_count(n_shards, "n_shards")
     return n_shards
 

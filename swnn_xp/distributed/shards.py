@@ -26,7 +26,7 @@ from swnn_xp.io.errors import PathLike
 from swnn_xp.io.files import open_input
 from swnn_xp.io.grammar import Rules
 from swnn_xp.io.reading import limit_of, open_table
-from swnn_xp.loading import AnyModel, holds_ranker, is_ranked, load
+from swnn_xp.loading import AnyModel, holds_ranker, load
 from swnn_xp.model.changes import new_model
 from swnn_xp.model.model import Model
 from swnn_xp.rows.records import LabelRows, QuantisedRows, keep_rows, slice_rows
@@ -323,30 +323,16 @@ def _size(n_entries: int, n_labels: int) -> int:
     return _ENTRY_BYTES * n_entries + _LABEL_BYTES * n_labels
 
 
-class FittedParts(NamedTuple):
-    """How to make the parts of a fitted model again."""
-
-    recipes: list[Recipe]
-    ranker: RankerRecipe | None
-    params: dict[str, Any]
-    """Those that determine the neighbours."""
-
-
-def fitted_parts(clf: AnyModel, n_shards: int) -> FittedParts:
-    """Cut the rows of a fitted model into shards."""
-    model = clf._fitted_model()
-    rows, labels = _remaining(model)
-    recipes: list[Recipe] = [
+def rows_recipes(
+    rows: QuantisedRows, labels: LabelRows, feature_weights: Any, n_shards: int
+) -> list[RowsRecipe]:
+    """Cut rows into shards of nearly equal size."""
+    return [
         RowsRecipe(
-            slice_rows(rows, start, stop),
-            slice_rows(labels, start, stop),
-            model.feature_weights,
-            start,
+            slice_rows(rows, start, stop), slice_rows(labels, start, stop), feature_weights, start
         )
         for start, stop in pairwise(even_bounds(rows.n_rows, n_shards))
     ]
-    ranker = RankerRecipe(without_rows(clf)) if is_ranked(clf) else None
-    return FittedParts(recipes, ranker, clf._settings()._asdict())
 
 
 def without_rows(clf: SWNNRanker) -> SWNNRanker:
@@ -363,7 +349,8 @@ def without_rows(clf: SWNNRanker) -> SWNNRanker:
     return copied
 
 
-def _remaining(model: Model) -> tuple[QuantisedRows, LabelRows]:
+def remaining_rows(model: Model) -> tuple[QuantisedRows, LabelRows]:
+    """The rows of a model without those that were removed."""
     rows, labels = model.rows(), model.checked_labels
     if model.removed is None:
         return rows, labels

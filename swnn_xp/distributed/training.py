@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,9 +16,9 @@ from distributed import Client, Future
 
 from swnn_kernels.learn.descent import DescentRows
 from swnn_xp.backends.index import Search
-from swnn_xp.distributed.cluster import connect, submit
+from swnn_xp.distributed.cluster import connect, count_workers, submit, tasks_in_flight
 from swnn_xp.distributed.sharded import BLOCK, ShardedClassifier, same
-from swnn_xp.distributed.shards import RowsRecipe, even_bounds
+from swnn_xp.distributed.shards import rows_recipes
 from swnn_xp.learn.label_models import (
     LabelTask,
     RemoteTrainer,
@@ -33,7 +32,6 @@ from swnn_xp.results import Neighbours
 from swnn_xp.rows.records import LabelRows, QuantisedRows, slice_rows
 
 Estimator = TypeVar("Estimator", SWNNRanker, LearnedWeights)
-_AHEAD = 2  # runs of labels in flight for each thread of the cluster
 
 
 def fit_on_cluster(
@@ -96,17 +94,8 @@ def train_on_cluster(cluster: str | Client = "local", **params: Any) -> Iterator
 
 def _shard_search(client: Client, rows: QuantisedRows, params: dict[str, Any]) -> Search:
     """Spread rows over the workers; a search sends its queries there in blocks."""
-    n_workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
-    no_labels = np.zeros(0, np.int32)
-    recipes = [
-        RowsRecipe(
-            slice_rows(rows, start, stop),
-            LabelRows(np.zeros(stop - start + 1, np.int64), no_labels, 0),
-            None,
-            start,
-        )
-        for start, stop in pairwise(even_bounds(rows.n_rows, n_workers))
-    ]
+    no_labels = LabelRows(np.zeros(rows.n_rows + 1, np.int64), np.zeros(0, np.int32), 0)
+    recipes = rows_recipes(rows, no_labels, None, count_workers(client))
     shards = ShardedClassifier(client, recipes, rows.n_features, 0, **params)
 
     def search(queries: QuantisedRows, n_neighbors: int, beta: float) -> Neighbours:
@@ -124,7 +113,7 @@ def _trained(
 ) -> Iterator[TrainedTask]:
     """Train runs of labels on workers, a few ahead of the one that is due."""
     placed = submit(client, same, rows)  # once; workers pass it on to each other
-    most = _AHEAD * max(1, sum(client.nthreads().values()))
+    most = tasks_in_flight(client)
     running: deque[Future] = deque()
     for task in tasks:
         running.append(submit(client, train_task, placed, task))
