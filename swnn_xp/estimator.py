@@ -162,9 +162,12 @@ class NeighbourEstimator(Estimator):
         Another ``backend`` or ``device`` moves it; other parameters change how it ranks.
         """
         params, seen = type(self)._get_params(self), self._seen
-        if seen is not None and seen[1] is vars(self).get("_model"):
-            if all(map(is_, params, seen[0])):  # 1 is not True, though they are equal
-                return seen[1]
+        if (
+            seen is not None
+            and seen[1] is vars(self).get("_model")
+            and all(map(is_, params, seen[0]))  # 1 is not True, though they are equal
+        ):
+            return seen[1]
         self.check_params()
         with self._lock:  # `compress` replaces the model and a parameter
             fitted = self.model_

@@ -45,8 +45,8 @@ def precision_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> precision_at_k([[1, 0, 1], [0, 1, 0]], [[0, 1], [2, 1]], k=2)
     0.5
     """
-    judged = _judge(y_true, labels, k)
-    return _mean(judged.hits.sum(axis=1) / k)
+    compared = _compare(y_true, labels, k)
+    return _mean(compared.hits.sum(axis=1) / k)
 
 
 def max_precision_at_k(y_true: Any, k: int) -> float:
@@ -69,8 +69,8 @@ def recall_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> recall_at_k([[1, 0, 1], [0, 1, 0]], [[0, 1], [2, 1]], k=2)
     0.75
     """
-    judged = _judge(y_true, labels, k)
-    return _mean(judged.hits.sum(axis=1) / np.maximum(np.diff(judged.truth.indptr), 1))
+    compared = _compare(y_true, labels, k)
+    return _mean(compared.hits.sum(axis=1) / np.maximum(np.diff(compared.truth.indptr), 1))
 
 
 def r_precision_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
@@ -84,10 +84,10 @@ def r_precision_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> r_precision_at_k([[1, 0, 1], [0, 1, 0], [0, 0, 0]], [[0, 1], [2, 1], [0, 1]], k=2)
     0.75
     """
-    judged = _judge(y_true, labels, k)
-    sizes = np.diff(judged.truth.indptr)
+    compared = _compare(y_true, labels, k)
+    sizes = np.diff(compared.truth.indptr)
     some = sizes > 0
-    return _mean(judged.hits.sum(axis=1)[some] / np.minimum(sizes[some], k))
+    return _mean(compared.hits.sum(axis=1)[some] / np.minimum(sizes[some], k))
 
 
 def ndcg_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
@@ -98,8 +98,8 @@ def ndcg_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> ndcg_at_k([[1, 0, 0]], [[0, 1]], k=2)
     1.0
     """
-    judged = _judge(y_true, labels, k)
-    return _mean((judged.hits * _discounts(k)).sum(axis=1) / _ideal_gain(judged.truth, k))
+    compared = _compare(y_true, labels, k)
+    return _mean((compared.hits * _discounts(k)).sum(axis=1) / _ideal_gain(compared.truth, k))
 
 
 def propensities(y_train: Any, A: float = 0.55, B: float = 1.5) -> NDArray[np.float64]:
@@ -150,10 +150,10 @@ def psp_at_k(y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -> f
     >>> psp_at_k([[1, 1]], [[0]], k=1, propensity=[0.5, 0.25])
     0.5
     """
-    judged = _judge(y_true, labels, k)
+    compared = _compare(y_true, labels, k)
     gain = 1 / np.asarray(propensity, np.float64)
-    reached = (judged.hits * _gains(judged.labels, gain)).sum(axis=1)
-    return _ratio(reached, _best_gains(judged.truth, gain, k).sum(axis=1))
+    reached = (compared.hits * _gains(compared.labels, gain)).sum(axis=1)
+    return _ratio(reached, _best_gains(compared.truth, gain, k).sum(axis=1))
 
 
 def psndcg_at_k(y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -> float:
@@ -164,11 +164,11 @@ def psndcg_at_k(y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -
     >>> psndcg_at_k([[1, 1]], [[1, 0]], k=2, propensity=[0.5, 0.25])
     1.0
     """
-    judged = _judge(y_true, labels, k)
+    compared = _compare(y_true, labels, k)
     gain = 1 / np.asarray(propensity, np.float64)
-    ideal = _ideal_gain(judged.truth, k)
-    reached = (judged.hits * _gains(judged.labels, gain) * _discounts(k)).sum(axis=1)
-    best = (_best_gains(judged.truth, gain, k) * _discounts(k)).sum(axis=1)
+    ideal = _ideal_gain(compared.truth, k)
+    reached = (compared.hits * _gains(compared.labels, gain) * _discounts(k)).sum(axis=1)
+    best = (_best_gains(compared.truth, gain, k) * _discounts(k)).sum(axis=1)
     return _ratio(reached / ideal, best / ideal)
 
 
@@ -180,9 +180,9 @@ def coverage_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> coverage_at_k([[1, 0, 1], [0, 1, 0]], [[0, 1], [2, 1]], k=2)
     0.6666666666666666
     """
-    judged = _judge(y_true, labels, k)
-    occurring = np.unique(judged.truth.indices).size
-    return np.unique(judged.labels[judged.hits]).size / occurring if occurring else 0.0
+    compared = _compare(y_true, labels, k)
+    occurring = np.unique(compared.truth.indices).size
+    return np.unique(compared.labels[compared.hits]).size / occurring if occurring else 0.0
 
 
 def f1_micro(y_true: Any, y_pred: Any) -> float:
@@ -284,11 +284,11 @@ def reliability(
     """
     check_count(n_bins, "n_bins")
     said = np.asarray(probabilities, dtype=np.float64)
-    judged = _judge(y_true, labels, np.shape(labels)[-1])
-    if said.shape != judged.labels.shape or not np.all((said >= 0) & (said <= 1)):
+    compared = _compare(y_true, labels, np.shape(labels)[-1])
+    if said.shape != compared.labels.shape or not np.all((said >= 0) & (said <= 1)):
         raise ValueError("probabilities must lie in 0..1, one for each of the labels")
-    there = judged.labels >= 0
-    said, hits = said[there], judged.hits[there]
+    there = compared.labels >= 0
+    said, hits = said[there], compared.hits[there]
     bins = np.minimum((said * n_bins).astype(np.int64), n_bins - 1)
     n, likely, right = (np.bincount(bins, w, n_bins) for w in (None, said, hits))
     some = np.maximum(n, 1)
@@ -312,7 +312,7 @@ def _predicted_counts(y_true: Any, y_pred: Any) -> _Counts:
 
 
 def _ranked_counts(y_true: Any, labels: ArrayLike, k: int) -> _Counts:
-    truth, ranked, hits = _judge(y_true, labels, k)
+    truth, ranked, hits = _compare(y_true, labels, k)
     return _counts(truth, ranked[hits], ranked[ranked >= 0])
 
 
@@ -332,13 +332,15 @@ def _macro(counts: _Counts) -> float:
     return _mean(2 * counts.both / np.maximum(counts.either, 1))
 
 
-class _Judged(NamedTuple):
+class _Compared(NamedTuple):
+    """A ranking beside the truth."""
+
     truth: LabelRows
     labels: NDArray[np.int64]  # (n_rows, k)
     hits: NDArray[np.bool_]  # (n_rows, k)
 
 
-def _judge(y_true: Any, labels: ArrayLike, k: int) -> _Judged:
+def _compare(y_true: Any, labels: ArrayLike, k: int) -> _Compared:
     check_count(k, "k")
     truth, ranked = label_rows(y_true, "y_true"), np.asarray(labels)
     if ranked.ndim != 2 or ranked.shape[0] != truth.n_rows:
@@ -354,7 +356,7 @@ def _judge(y_true: Any, labels: ArrayLike, k: int) -> _Judged:
     hits = np.zeros(ranked.shape, bool)
     inside = (at < known.size) & (ranked >= 0)
     hits[inside] = known[at[inside]] == asked[inside]
-    return _Judged(truth, ranked, hits)
+    return _Compared(truth, ranked, hits)
 
 
 def _pairs(rows: LabelRows) -> NDArray[np.int64]:

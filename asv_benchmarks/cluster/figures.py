@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 
 from swnn_xp import SWNNClassifier, read_xmc
 from swnn_xp.distributed import ShardedClassifier, connect
+from swnn_xp.distributed.sharded import labels_of_winners, search_shard, vote_of_winners
 from swnn_xp.distributed.shards import MatrixRecipe, make_shard
-from swnn_xp.distributed.tasks import labels_of_winners, search_shard, vote_of_winners
 from swnn_xp.results import Neighbours
 from swnn_xp.search import merge
 

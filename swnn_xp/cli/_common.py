@@ -10,6 +10,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -172,6 +173,12 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None])
     for out, source in itertools.product(outputs, inputs):
         if out is not None and source is not None and _is_same_file(out, source):
             raise ValueError(f"{out}: is an input of this command; write to another file")
+
+
+def check_pages(*pages: Path | None) -> None:
+    """Refuse to write a page without the extra that it needs: before the work, not after it."""
+    if any(page is not None for page in pages):
+        import_module("swnn_xp.pages")
 
 
 def _is_same_file(out: Path, source: Path) -> bool:

@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> None:
         from swnn_xp.tuning.keeping import smallest_part
 
         note("trying parts of the rows ...")
-        keep = smallest_part(clf, args.max_loss, tell=_show)
+        keep = smallest_part(clf, args.max_loss, on_progress=_show)
     if keep != 1:
         clf.compress(keep)
     clf.save(args.output)

@@ -16,6 +16,7 @@ from swnn_xp.cli._common import (
     add_model,
     add_strict,
     check_outputs,
+    check_pages,
     counted,
     input_path,
     new_parser,
@@ -61,7 +62,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--html",
         type=Path,
         metavar="PAGE",
-        help="write a page too: how often predictions of each probability are right",
+        help="write a page too (extra `plot`): how often predictions of each probability are right",
     )
     add_evaluated_text(parser)
     add_strict(parser)
@@ -71,6 +72,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
     check_outputs([args.html], [args.file])
+    check_pages(args.html)
     clf = open_model(args)
     check_text_options(args)
     if args.text:

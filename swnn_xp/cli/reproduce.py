@@ -8,7 +8,7 @@ from pathlib import Path
 
 from swnn_xp import __version__
 from swnn_xp.checks import check_threads
-from swnn_xp.cli._common import add_jobs, new_parser, output
+from swnn_xp.cli._common import add_jobs, check_pages, new_parser, output
 from swnn_xp.cli.datasets import add_data_root
 from swnn_xp.cli.twin import add_twin_options
 from swnn_xp.datasets import available, describe
@@ -39,15 +39,15 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="Markdown file (default: stdout)"
     )
-    parser.add_argument("--html", type=Path, metavar="PAGE", help="write a page too")
+    parser.add_argument("--html", type=Path, metavar="PAGE", help="write a page too (extra `plot`)")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
-    from swnn_xp.pages import reproduction_page
     from swnn_xp.reproduce import Reproduction, reproduce, to_markdown
 
+    check_pages(args.html)
     results: list[Reproduction] = []
     for name in args.names or _default_names(args.data):
         note(f"{name} ...")
@@ -65,6 +65,8 @@ def run(args: argparse.Namespace) -> None:
     with output(args.output) as file:
         file.write(to_markdown(results, machine()))
     if args.html is not None:
+        from swnn_xp.pages import reproduction_page
+
         with output(args.html) as file:
             file.write(reproduction_page(results, machine()))
 

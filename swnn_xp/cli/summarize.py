@@ -10,6 +10,7 @@ from swnn_xp.cli._common import (
     add_name_maps,
     add_strict,
     check_outputs,
+    check_pages,
     counted,
     find_names,
     input_path,
@@ -36,7 +37,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--html",
         type=Path,
         metavar="PAGE",
-        help="write a page too: tables, plots, search for labels and features",
+        help="write a page too (extra `plot`): tables, plots, search for labels and features",
     )
     add_name_maps(parser, "FILE")
     add_text(parser, "FILE")
@@ -47,6 +48,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
     check_outputs([args.html], [args.file, args.label_map, args.feature_map])
+    check_pages(args.html)
     check_text_options(args)
     labels = features = None
     if args.text:

@@ -12,6 +12,7 @@ from swnn_xp.cli._common import (
     add_machine,
     add_strict,
     check_outputs,
+    check_pages,
     input_path,
     new_parser,
     output,
@@ -19,6 +20,7 @@ from swnn_xp.cli._common import (
 )
 from swnn_xp.cli._text import add_text, check_text_options, read_tagged
 from swnn_xp.io import read_names
+from swnn_xp.io.files import open_atomic
 from swnn_xp.progress import StageProgress, progress_bar
 from swnn_xp.tuning.records import RULES, RankingResult, TuningResult
 
@@ -87,7 +89,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         help="constants of the propensity model (0.55 1.5)",
     )  # fmt: skip
     parser.add_argument(
-        "--plot", type=Path, metavar="FILE", help="heat map, as .html or (with matplotlib) .png"
+        "--plot", type=Path, metavar="FILE", help="heat map, as .html or .png (extra `plot`)"
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="best setting, for `swnn fit --params`"
@@ -110,6 +112,7 @@ def run(args: argparse.Namespace) -> None:
     if args.two_step and args.wide:
         raise ValueError("--two-step is for the paper's settings, not for --wide")
     check_outputs([args.output, args.plot], [args.train, args.group])
+    check_pages(args.plot)
     check_text_options(args)
     if args.text:
         X, y = read_tagged(args, args.train)[:2]
@@ -200,12 +203,12 @@ def _times(result: TuningResult | RankingResult) -> Iterator[str]:
 
 
 def _plot(result: Any, path: Path, train: Path) -> None:
+    from swnn_xp import pages
+
     if path.suffix == ".png":
-        from swnn_xp.pages.heatmap_png import write_heatmap_png
-
-        write_heatmap_png(result, path)
+        with open_atomic(path) as file:
+            file.write(pages.heat_map_png(result))
         return
-    from swnn_xp.pages import tuning_page
 
-    with output(path) as file:
-        file.write(tuning_page(result, f"Parameters for {train.name}"))
+    with output(path) as text:
+        text.write(pages.tuning_page(result, f"Parameters for {train.name}"))

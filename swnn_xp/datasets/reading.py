@@ -1,22 +1,12 @@
-"""The record that every loader and generator of data returns.
+"""Data sets by name: the table of those that are known, where their files are, and reading them.
 
-Where the files of a named data set are.
+Published figures are those of the Extreme Classification Repository (its bag-of-words versions,
+which the paper uses too) and, for EURLEX57K, of Chalkidis et al. 2019; that set is a text corpus,
+so its number of features depends on who prepared it.
 
-The table of known data sets: published figures and the names of their files.
-
-Figures are those of the Extreme Classification Repository (its bag-of-words versions, which the
-paper uses too) and, for EURLEX57K, of Chalkidis et al. 2019; that set is a text corpus, so its
-number of features depends on who prepared it. "debtags" is the set shipped with this package.
-
-Read a data set from the user's files.
-
-`load`: a data set by its name.
-
-Unpack the shipped data set "debtags" (written by scripts/make_debtags.py).
-
-One xz-compressed .npz: column ids are stored as differences within a row, which compress
-better. As repository text it is no smaller and takes seven times as long to read
-(scripts/check_debtags.py).
+"debtags" is shipped with the package (written by scripts/make_debtags.py) as one xz-compressed
+.npz: column ids are stored as differences within a row, which compress better. As repository text
+it is no smaller and takes seven times as long to read (scripts/check_debtags.py).
 """
 
 from __future__ import annotations

@@ -1,24 +1,16 @@
-"""Shapes of data sets that no paper describes, for twins: sizes and degree distributions.
+"""Synthetic twins of the paper's data sets: the same sizes and distributions, made-up content.
 
-How many entries each row and each column of a twin gets.
+How many entries each row and each column gets is a sequence of whole numbers built from its
+five-number summary: straight lines to the median, a geometric line to the third quartile, then a
+tail up to the maximum, bent until the mean is right.
 
-A sequence of whole numbers is built from its five-number summary: straight lines to the median,
-a geometric line to the third quartile, then a tail up to the maximum, bent until the mean is right.
+Then rows are matched with columns so that both get their numbers of entries. Rows and columns lie
+on a circle of topics. A row asks for entries at topics around its own, a column offers entries
+around its own topic, over a wider range the more it has. Both lists are sorted by topic and matched
+in order: counts are exact, and neighbours on the circle are matched. A 64-bit word holds an entry:
+its topic, or later its row, in the upper half, an id in the lower.
 
-Match rows with columns so that both get their numbers of entries.
-
-Rows and columns lie on a circle of topics. A row asks for entries at topics around its own, a
-column offers entries around its own topic, over a wider range the more it has. Both lists are
-sorted by topic and matched in order: counts are exact, and neighbours on the circle are matched.
-A 64-bit word holds an entry: its topic, or later its row, in the upper half, an id in the lower.
-
-The topics of a twin's rows and columns, on a circle.
-
-Term counts to tf-idf.
-
-From matched pairs to rows: test rows modelled on training rows, renaming, values.
-
-Synthetic twins of the paper's data sets: the same sizes and distributions, made-up content.
+Test rows are modelled on training rows, then rows and columns are renamed and get tf-idf values.
 """
 
 from __future__ import annotations
@@ -31,64 +23,54 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from swnn_xp.datasets.reading import Dataset, Published, find_published
-
-
-class Summary(NamedTuple):
-    """Five numbers and the mean of a distribution, as the paper prints them (rounded)."""
-
-    minimum: int
-    first_quartile: int
-    median: int
-    third_quartile: int
-    maximum: int
-    mean: float
+from swnn_xp.summary import FiveNumbers
 
 
 class PaperSummaries(NamedTuple):
     """The four tables' rows for one training set."""
 
-    label_occurrences: Summary
-    labels_per_row: Summary
-    features_per_row: Summary
-    feature_occurrences: Summary
+    label_occurrences: FiveNumbers
+    labels_per_row: FiveNumbers
+    features_per_row: FiveNumbers
+    feature_occurrences: FiveNumbers
 
 
 PAPER_SUMMARIES = {
     "AmazonCat-13K": PaperSummaries(
-        Summary(1, 7, 28, 111, 335_211, 449),
-        Summary(1, 3, 4, 6, 57, 5),
-        Summary(1, 22, 45, 91, 2_113, 71),
-        Summary(1, 6, 13, 53, 499_293, 414),
+        FiveNumbers(1, 7, 28, 111, 335_211, 449),
+        FiveNumbers(1, 3, 4, 6, 57, 5),
+        FiveNumbers(1, 22, 45, 91, 2_113, 71),
+        FiveNumbers(1, 6, 13, 53, 499_293, 414),
     ),
     "Wiki10-31K": PaperSummaries(
-        Summary(1, 2, 2, 4, 11_411, 9),
-        Summary(1, 13, 19, 25, 30, 19),
-        Summary(8, 282, 520, 925, 3_288, 673),
-        Summary(1, 5, 11, 36, 7_103, 94),
+        FiveNumbers(1, 2, 2, 4, 11_411, 9),
+        FiveNumbers(1, 13, 19, 25, 30, 19),
+        FiveNumbers(8, 282, 520, 925, 3_288, 673),
+        FiveNumbers(1, 5, 11, 36, 7_103, 94),
     ),
     "Delicious-200K": PaperSummaries(
-        Summary(1, 3, 6, 17, 64_548, 74),
-        Summary(1, 9, 27, 77, 13_203, 76),
-        Summary(1, 35, 115, 340, 82_820, 301),
-        Summary(1, 4, 6, 14, 82_028, 76),
+        FiveNumbers(1, 3, 6, 17, 64_548, 74),
+        FiveNumbers(1, 9, 27, 77, 13_203, 76),
+        FiveNumbers(1, 35, 115, 340, 82_820, 301),
+        FiveNumbers(1, 4, 6, 14, 82_028, 76),
     ),
     "WikiLSHTC-325K": PaperSummaries(
-        Summary(1, 2, 5, 13, 293_936, 18),
-        Summary(1, 1, 2, 4, 198, 3),
-        Summary(1, 16, 30, 54, 5_053, 42),
-        Summary(1, 1, 1, 3, 274_175, 54),
+        FiveNumbers(1, 2, 5, 13, 293_936, 18),
+        FiveNumbers(1, 1, 2, 4, 198, 3),
+        FiveNumbers(1, 16, 30, 54, 5_053, 42),
+        FiveNumbers(1, 1, 1, 3, 274_175, 54),
     ),
     "Amazon-670K": PaperSummaries(
-        Summary(1, 2, 3, 4, 1_826, 4),
-        Summary(1, 5, 6, 7, 7, 5),
-        Summary(1, 23, 48, 96, 2_025, 76),
-        Summary(1, 6, 13, 54, 209_059, 273),
+        FiveNumbers(1, 2, 3, 4, 1_826, 4),
+        FiveNumbers(1, 5, 6, 7, 7, 5),
+        FiveNumbers(1, 23, 48, 96, 2_025, 76),
+        FiveNumbers(1, 6, 13, 54, 209_059, 273),
     ),
     "Amazon-3M": PaperSummaries(
-        Summary(1, 3, 7, 19, 12_014, 22),
-        Summary(1, 7, 20, 65, 100, 36),
-        Summary(0, 20, 37, 65, 2_443, 49),
-        Summary(1, 5, 8, 21, 330_125, 251),
+        FiveNumbers(1, 3, 7, 19, 12_014, 22),
+        FiveNumbers(1, 7, 20, 65, 100, 36),
+        FiveNumbers(0, 20, 37, 65, 2_443, 49),
+        FiveNumbers(1, 5, 8, 21, 330_125, 251),
     ),
 }
 
@@ -98,20 +80,20 @@ SHAPES = {
     "short-rows": (
         Published("short-rows", 20_000, 2_000, 47_000, 5_000, None, 3.0),
         PaperSummaries(
-            Summary(1, 8, 20, 60, 4_000, 70.5),
-            Summary(1, 2, 3, 4, 10, 3),
-            Summary(1, 6, 8, 10, 30, 8),
-            Summary(1, 1, 2, 4, 12_000, 18.8),
+            FiveNumbers(1, 8, 20, 60, 4_000, 70.5),
+            FiveNumbers(1, 2, 3, 4, 10, 3),
+            FiveNumbers(1, 6, 8, 10, 30, 8),
+            FiveNumbers(1, 1, 2, 4, 12_000, 18.8),
         ),
     ),
     # Abstracts.
     "medium-rows": (
         Published("medium-rows", 80_000, 4_000, 57_717, 5_000, None, 4.0),
         PaperSummaries(
-            Summary(1, 5, 14, 45, 6_000, 57.7),
-            Summary(1, 2, 4, 5, 15, 4),
-            Summary(3, 35, 55, 82, 400, 63),
-            Summary(1, 2, 5, 20, 25_000, 45.5),
+            FiveNumbers(1, 5, 14, 45, 6_000, 57.7),
+            FiveNumbers(1, 2, 4, 5, 15, 4),
+            FiveNumbers(3, 35, 55, 82, 400, 63),
+            FiveNumbers(1, 2, 5, 20, 25_000, 45.5),
         ),
     ),
 }
@@ -136,7 +118,7 @@ def row_tail(rank: Any, last: int, low: float, high: float, bend: float) -> Any:
 
 
 def degree_sequence(
-    summary: Summary,
+    summary: FiveNumbers,
     n: int,
     total: float,
     tail: Callable[[Any, int, float, float, float], Any],
@@ -145,7 +127,7 @@ def degree_sequence(
 
     Parameters
     ----------
-    summary : Summary
+    summary : FiveNumbers
         Its mean is not used.
     n : int
         How many numbers.

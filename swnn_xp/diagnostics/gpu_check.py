@@ -1,9 +1,8 @@
-"""A ranker whose integers are fixed, not trained: it ranks alike with every version.
-
-A fixed problem whose answer is known to the last bit, to check and time a device.
+"""A fixed problem whose answer is known to the last bit, to check and time a device.
 
 The hashes below were recorded on a CPU. Since all backends give the same bits, any other hash on
-any device is an error.
+any device is an error. The ranker's integers are fixed, not trained, so that it ranks alike with
+every version.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.loading import AnyModel
 
 if TYPE_CHECKING:
-    from swnn_xp.classifier import SWNNClassifier
     from swnn_xp.ranker import SWNNRanker
 
 

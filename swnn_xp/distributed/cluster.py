@@ -76,6 +76,16 @@ def submit(client: Client, task: Any, *args: Any) -> Future:
         return client.submit(task, *args, pure=False)
 
 
+def count_workers(client: Client) -> int:
+    """Workers of a cluster, at least one."""
+    return max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+
+
+def tasks_in_flight(client: Client) -> int:
+    """How many tasks keep all threads of a cluster busy: none waits for this process."""
+    return 2 * max(1, sum(client.nthreads().values()))
+
+
 def _local_workers(cluster: str) -> int:
     where, _, count = cluster.partition(":")
     if where != "local" or (count and not (count.isdecimal() and int(count) > 0)):

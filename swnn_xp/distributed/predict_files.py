@@ -1,6 +1,6 @@
-"""A folder of output files, each complete or absent, so that an interrupted job can resume.
+"""Predict one file or many on a cluster: output files that appear as they finish.
 
-Predict one file or many on a cluster: output files that appear as they finish.
+Each file of the output folder is complete or absent, so an interrupted job can resume.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from swnn_xp.bulk.sources import (
 )
 from swnn_xp.checks import check_count
 from swnn_xp.distributed import shard_folder
-from swnn_xp.distributed.cluster import connect
+from swnn_xp.distributed.cluster import connect, tasks_in_flight
 from swnn_xp.distributed.shard_folder import ShardFolder
 from swnn_xp.distributed.sharded import ShardedClassifier
 from swnn_xp.distributed.shards import as_paths, read_shape
@@ -104,7 +104,6 @@ def _difference(record: Path, job: dict[str, Any]) -> str | None:
 
 
 _COUNTED = 4096  # JSON lines that are counted together
-_AHEAD = 2  # blocks in flight for each thread of the cluster, so that none waits for the reader
 
 
 @dataclass(frozen=True)
@@ -300,7 +299,7 @@ def _ranked(
     """Rank blocks as they come and yield each when it is done, in any order."""
     in_flight: dict[str, _Block] = {}
     finished = as_completed()
-    most = _AHEAD * max(1, sum(clf.client.nthreads().values()))
+    most = tasks_in_flight(clf.client)
     for block in blocks:
         future = clf.rank_block(block.X, k)
         in_flight[future.key] = block._replace(X=None)

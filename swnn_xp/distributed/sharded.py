@@ -1,48 +1,119 @@
-"""`ShardedClassifier`: the classifier over all shards."""
+"""`ShardedClassifier`: the classifier over all shards, and the tasks of its workers.
+
+A block of queries is searched on every shard, the neighbours are merged pairwise, the shards look
+up the labels of the winners, and one worker counts the votes or ranks the candidates.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import dask.array as da
+import numpy as np
 import scipy.sparse as sp
 from dask import delayed
 from distributed import Client, Future, wait
 
 from swnn_kernels.records import check_voters
+from swnn_xp.backends import Settings
 from swnn_xp.bulk.sources import widened
 from swnn_xp.checks import check_count, check_names, check_width
 from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.distributed import shard_folder
-from swnn_xp.distributed.cluster import submit
+from swnn_xp.distributed.cluster import count_workers, submit
 from swnn_xp.distributed.shards import (
     FileRecipe,
     MatrixRecipe,
+    RankerRecipe,
     Recipe,
+    Shard,
     as_paths,
     even_bounds,
-    fitted_parts,
     make_shard,
     read_shape,
+    remaining_rows,
+    rows_recipes,
     slice_file,
+    without_rows,
 )
-from swnn_xp.distributed.tasks import (
-    labels_of_winners,
-    rank_by_shard,
-    rank_of_winners,
-    same,
-    search_shard,
-    vote_of_winners,
-)
-from swnn_xp.loading import AnyModel
-from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.loading import AnyModel, is_ranked
+from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
 from swnn_xp.rows.canonical import canonical_rows, label_rows, to_csr
-from swnn_xp.rows.records import QuantisedRows
-from swnn_xp.search import merge, padded
+from swnn_xp.rows.records import LabelRows, QuantisedRows, stack_rows, take_rows
+from swnn_xp.search import merge, padded, shifted
+from swnn_xp.vote import rank_in_blocks, ranked_shares
+
+
+class KnownLabels(NamedTuple):
+    """Labels of some rows: those of row ``ids[i]`` are at position i of ``labels``."""
+
+    ids: Any
+    labels: LabelRows
+
+
+def search_shard(shard: Shard, X: Any, n_neighbors: int, beta: float) -> Neighbours:
+    """Find a shard's best rows for each query: of a matrix, or of quantised rows."""
+    model, options = shard.clf.current_model(), shard.clf.options
+    quantised = isinstance(X, QuantisedRows)
+    queries = model.placement.rows(X) if quantised else model.queries(X).scaled
+    found = model.with_ids(model.search(queries, n_neighbors, beta, options))
+    kind = X.quantised if quantised else X
+    return shifted(Neighbours(*model.placement.as_input_kind(kind, *found)), shard.first)
+
+
+def labels_of_winners(shard: Shard, found: Neighbours) -> KnownLabels:
+    """Look up the labels of the shard's own rows among the winners."""
+    model = shard.clf.model_
+    ids = np.unique(found.ids) - shard.first
+    ids = ids[(ids >= 0) & (ids < model.next_id)]
+    return KnownLabels(ids + shard.first, take_rows(model.checked_labels, model.positions_of(ids)))
+
+
+def vote_of_winners(
+    found: Neighbours, known: list[KnownLabels], alpha: float, k: int, memory_budget: int
+) -> RankedProbabilities:
+    """Count the votes of rows whose labels the shards have looked up, in the shards' order."""
+    best = rank_in_blocks(*_winners(found, known), alpha, k, memory_budget)
+    return RankedProbabilities(*best, ranked_shares(best, found, alpha))
+
+
+def rank_of_winners(
+    ranker: Shard, X: Any, found: Neighbours, known: list[KnownLabels], k: int
+) -> RankedProbabilities:
+    """Rank the candidates of rows whose labels the shards have looked up."""
+    found, labels = _winners(found, known)
+    clf = ranker.clf
+    model = replace(clf.current_model(), labels=labels)
+    placed = Neighbours(*map(model.placement.to_device, found))
+    best = model.ranking.rank_found(model, model.queries(X), placed, k, clf.options)
+    likely = model.ranking.probabilities(best, placed)
+    return RankedProbabilities(*model.placement.as_input_kind(X, *best, likely))
+
+
+def _winners(found: Neighbours, known: list[KnownLabels]) -> tuple[Neighbours, LabelRows]:
+    """Number the winners by their labels' rows: votes are summed by label, so nothing changes."""
+    ids = np.concatenate([some.ids for some in known])
+    positions = np.where(found.ids >= 0, np.searchsorted(ids, found.ids), -1)
+    return Neighbours(found.similarities, positions), stack_rows([some.labels for some in known])
+
+
+def rank_by_shard(shard: Shard, X: Any, settings: Settings, k: int) -> RankedProbabilities:
+    """Rank labels where one shard has all rows."""
+    clf = shard.clf
+    if not is_ranked(clf):  # a ranker has the settings of its training
+        clf = copy(clf).set_params(**settings._asdict())
+    return clf.topk_probabilities(X, k)
+
+
+def same(block: Any) -> Any:
+    """Return a block: as a task's result, it can be made again when its worker dies."""
+    return block
+
 
 BLOCK = 1024
 """Queries that are sent together."""
@@ -200,10 +271,13 @@ class ShardedClassifier:
         **params
             Parameters of how the shards compute, such as ``backend``.
         """
-        clf = copy(clf)  # other threads may change the model of the original meanwhile
-        parts = fitted_parts(clf, _count(client, n_shards))
-        widths, params = (clf.n_features_in_, clf.n_labels_), parts.params | params
-        return cls(client, parts.recipes, *widths, ranker=parts.ranker, **params)
+        model = clf.current_model()  # once: other threads may change the original meanwhile
+        rows, labels = remaining_rows(model)
+        recipes = rows_recipes(rows, labels, model.feature_weights, _count(client, n_shards))
+        ranker = RankerRecipe(without_rows(clf, model)) if is_ranked(clf) else None
+        widths = model.n_features, model.labels.n_labels
+        params = model.ranking.settings._asdict() | params
+        return cls(client, recipes, *widths, ranker=ranker, **params)
 
     def save(self, path: str | os.PathLike[str], label_names: list[str] | None = None) -> None:
         """Write the shards, each on its worker, to a folder on a shared path, for `load`."""
@@ -240,8 +314,8 @@ class ShardedClassifier:
         """Find the most similar training rows, as dask arrays: ``found.ids.compute()``."""
         wanted = self._clf.n_neighbors if n_neighbors is None else n_neighbors
         check_count(wanted, "n_neighbors")
-        wanted, blocks = int(wanted), self._blocks(X)
-        found = [self._found(self._sent(block), self._n_voters(wanted)) for block in blocks]
+        wanted, blocks, beta = int(wanted), self._blocks(X), self._clf.settings.beta
+        found = [self.find_rows(block, wanted, beta) for block in blocks]
         futures = [self._submit(padded, future, wanted) for future in found]
         return Neighbours(*_arrays(futures, blocks, wanted, ("float64", "int64")))
 
@@ -255,35 +329,28 @@ class ShardedClassifier:
     def rank_block(self, X: Any, k: int) -> Future:
         """Rank the labels of a few rows: a future of `RankedProbabilities`."""
         X = _rows(X, self.n_features_in_)
-        block, settings = self._sent(X), self._clf.settings
+        block, settings = self._submit(same, X), self._clf.settings
         if len(self._shards) == 1 and self._ranker is None:
             return self._submit(rank_by_shard, self._shards[0], block, settings, k)
-        found = self._found(block, check_voters(self._n_voters(settings.n_neighbors)))
+        voters = check_voters(min(settings.n_neighbors, self.n_samples_fit_))
+        found = self._merged(block, voters, settings.beta)
         known = [self._submit(labels_of_winners, shard, found) for shard in self._shards]
         if self._ranker is not None:
             return self._submit(rank_of_winners, self._ranker, block, found, known, k)
         memory = int(self._clf.memory_budget)
         return self._submit(vote_of_winners, found, known, settings.alpha, k, memory)
 
-    def _n_voters(self, n_neighbors: int) -> int:
-        """Number of neighbours that there can be: S may be far beyond the number of rows."""
-        return min(n_neighbors, self.n_samples_fit_)
-
-    def _found(self, block: Future, n_neighbors: int) -> Future:
-        """Search all shards with the classifier's own beta."""
-        return self._merged(block, n_neighbors, self._clf.settings.beta)
-
-    def find_rows(self, queries: QuantisedRows, n_neighbors: int, beta: float) -> Future:
-        """Find the rows most similar to queries that are quantised already: future `Neighbours`."""
-        return self._merged(self._sent(queries), n_neighbors, beta)
+    def find_rows(self, queries: Any, n_neighbors: int, beta: float) -> Future:
+        """Find the rows most similar to a matrix or quantised rows: a future of `Neighbours`."""
+        return self._merged(self._submit(same, queries), n_neighbors, beta)
 
     def _merged(self, block: Future, n_neighbors: int, beta: float) -> Future:
         """Search all shards and merge their neighbours pairwise."""
-        wanted = n_neighbors, beta
-        level = [self._submit(search_shard, shard, block, *wanted) for shard in self._shards]
+        wanted = min(n_neighbors, self.n_samples_fit_)  # S may be far beyond the number of rows
+        level = [self._submit(search_shard, shard, block, wanted, beta) for shard in self._shards]
         while len(level) > 1:
             pairs = zip(level[::2], level[1::2], strict=False)
-            merged = [self._submit(merge, one, other, n_neighbors) for one, other in pairs]
+            merged = [self._submit(merge, one, other, wanted) for one, other in pairs]
             level = merged + level[len(merged) * 2 :]
         return level[0]
 
@@ -294,16 +361,13 @@ class ShardedClassifier:
         X = to_csr(rows.indptr, rows.indices, rows.values, shape)
         return [X[start : start + BLOCK] for start in range(0, max(shape[0], 1), BLOCK)]
 
-    def _sent(self, block: Any) -> Future:
-        return self._submit(same, block)
-
     def _submit(self, task: Any, *args: Any) -> Future:
         return submit(self.client, task, *args)
 
 
 def _count(client: Client, n_shards: int | None) -> int:
     if n_shards is None:
-        return max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+        return count_workers(client)
     check_count(n_shards, "n_shards")
     return n_shards
 

@@ -1,12 +1,9 @@
-"""Slices of text files: where each begins, and how to read one without the rest.
+"""Shards and their recipes.
 
-A shard: some of the training rows, indexed, on one worker; and the recipes that make one.
-
-A recipe is small (or holds the rows themselves), never changes, and makes the same shard wherever
-and whenever it runs. Recipes record what their files looked like, so that a file that is missing or
-has changed is an error and not a different answer.
-
-A fitted model cut into shards, and its ranker without rows, if it has one.
+A shard is some of the training rows, indexed, on one worker. Its recipe is small (or holds the rows
+themselves), never changes, and makes the same shard wherever and whenever it runs: from matrices,
+slices of text files, a saved model, or the rows of a fitted one. Recipes record what their files
+looked like, so that a file that is missing or has changed is an error and not a different answer.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ from swnn_xp.io.errors import PathLike
 from swnn_xp.io.files import open_input
 from swnn_xp.io.grammar import Rules
 from swnn_xp.io.reading import limit_of, open_table
-from swnn_xp.loading import AnyModel, holds_ranker, is_ranked, load
+from swnn_xp.loading import AnyModel, holds_ranker, load
 from swnn_xp.model.changes import new_model
 from swnn_xp.model.model import Model
 from swnn_xp.rows.records import LabelRows, QuantisedRows, keep_rows, slice_rows
@@ -150,7 +147,7 @@ Params = Mapping[str, Any]
 
 # Estimates: asking an index on a GPU for its arrays would copy them.
 _ENTRY_BYTES, _LABEL_BYTES = 10, 8
-_PATH_BYTES = 1000  # opening a folder elsewhere moves only its name
+_PATH_BYTES = 1000  # opening a folder on another worker moves only its name
 _MACHINE = ("backend", "memory_budget", "n_jobs", "device")
 _NEIGHBOURS = ("n_neighbors", "alpha", "beta")
 
@@ -169,7 +166,7 @@ class Shard:
         self.clf, self.first, self._size, self._recipe = clf, first, size, recipe
 
     def __reduce__(self) -> tuple[Any, ...]:
-        model, recipe = self.clf._model, self._recipe
+        model, recipe = self.clf.model_, self._recipe
         if recipe is None:
             recipe = RowsRecipe(model.rows(), model.labels, model.feature_weights, self.first)
         return make_shard, (recipe, self.clf.get_params())
@@ -327,37 +324,22 @@ def _size(n_entries: int, n_labels: int) -> int:
     return _ENTRY_BYTES * n_entries + _LABEL_BYTES * n_labels
 
 
-class FittedParts(NamedTuple):
-    """How to make the parts of a fitted model again."""
-
-    recipes: list[Recipe]
-    ranker: RankerRecipe | None
-    params: dict[str, Any]
-    """Those that determine the neighbours."""
-
-
-def fitted_parts(clf: AnyModel, n_shards: int) -> FittedParts:
-    """Cut the rows of a fitted model into shards."""
-    model = clf.model_
-    rows, labels = _remaining(model)
-    recipes: list[Recipe] = [
+def rows_recipes(
+    rows: QuantisedRows, labels: LabelRows, feature_weights: Any, n_shards: int
+) -> list[RowsRecipe]:
+    """Cut rows into shards of nearly equal size."""
+    return [
         RowsRecipe(
-            slice_rows(rows, start, stop),
-            slice_rows(labels, start, stop),
-            model.feature_weights,
-            start,
+            slice_rows(rows, start, stop), slice_rows(labels, start, stop), feature_weights, start
         )
         for start, stop in pairwise(even_bounds(rows.n_rows, n_shards))
     ]
-    ranker = RankerRecipe(without_rows(clf)) if is_ranked(clf) else None
-    return FittedParts(recipes, ranker, clf.current_model().ranking.settings._asdict())
 
 
-def without_rows(clf: SWNNRanker) -> SWNNRanker:
+def without_rows(clf: SWNNRanker, model: Model) -> SWNNRanker:
     """Copy a ranker, without the training rows."""
     from swnn_xp.learn.ranking import ranking_of  # it needs numba, which votes do not
 
-    model = clf.model_
     empty = QuantisedRows(
         np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), model.n_features
     )
@@ -367,7 +349,8 @@ def without_rows(clf: SWNNRanker) -> SWNNRanker:
     return clf.with_model(replace(bare, feature_weights=model.feature_weights, ranking=ranking))
 
 
-def _remaining(model: Model) -> tuple[QuantisedRows, LabelRows]:
+def remaining_rows(model: Model) -> tuple[QuantisedRows, LabelRows]:
+    """The rows of a model without those that were removed."""
     rows, labels = model.rows(), model.checked_labels
     if model.removed is None:
         return rows, labels

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,18 +16,22 @@ from distributed import Client, Future
 
 from swnn_kernels.learn.descent import DescentRows
 from swnn_xp.backends.index import Search
-from swnn_xp.distributed.cluster import connect, submit
-from swnn_xp.distributed.sharded import BLOCK, ShardedClassifier
-from swnn_xp.distributed.shards import RowsRecipe, even_bounds
-from swnn_xp.distributed.tasks import same
-from swnn_xp.learn.label_models import Helpers, LabelTask, TrainedTask, helped_by, train_task
+from swnn_xp.distributed.cluster import connect, count_workers, submit, tasks_in_flight
+from swnn_xp.distributed.sharded import BLOCK, ShardedClassifier, same
+from swnn_xp.distributed.shards import rows_recipes
+from swnn_xp.learn.label_models import (
+    LabelTask,
+    RemoteTrainer,
+    TrainedTask,
+    remote_training,
+    train_task,
+)
 from swnn_xp.learned_weights import LearnedWeights
 from swnn_xp.ranker import SWNNRanker
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.records import LabelRows, QuantisedRows, slice_rows
 
 Estimator = TypeVar("Estimator", SWNNRanker, LearnedWeights)
-_AHEAD = 2  # runs of labels in flight for each thread of the cluster
 
 
 def fit_on_cluster(
@@ -68,7 +71,7 @@ def fit_on_cluster(
 
 @contextlib.contextmanager
 def train_on_cluster(cluster: str | Client = "local", **params: Any) -> Iterator[Client]:
-    """Let a cluster help with all training inside a ``with`` block.
+    """Train on a cluster whatever is trained inside a ``with`` block.
 
     Parameters
     ----------
@@ -85,30 +88,20 @@ def train_on_cluster(cluster: str | Client = "local", **params: Any) -> Iterator
         def train(rows: DescentRows, tasks: Iterable[LabelTask]) -> Iterator[TrainedTask]:
             return _trained(client, rows, tasks)
 
-        with helped_by(Helpers(index, train)):
+        with remote_training(RemoteTrainer(index, train)):
             yield client
 
 
 def _shard_search(client: Client, rows: QuantisedRows, params: dict[str, Any]) -> Search:
     """Spread rows over the workers; a search sends its queries there in blocks."""
-    n_workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
-    no_labels = np.zeros(0, np.int32)
-    recipes = [
-        RowsRecipe(
-            slice_rows(rows, start, stop),
-            LabelRows(np.zeros(stop - start + 1, np.int64), no_labels, 0),
-            None,
-            start,
-        )
-        for start, stop in pairwise(even_bounds(rows.n_rows, n_workers))
-    ]
+    no_labels = LabelRows(np.zeros(rows.n_rows + 1, np.int64), np.zeros(0, np.int32), 0)
+    recipes = rows_recipes(rows, no_labels, None, count_workers(client))
     shards = ShardedClassifier(client, recipes, rows.n_features, 0, **params)
 
     def search(queries: QuantisedRows, n_neighbors: int, beta: float) -> Neighbours:
-        wanted = max(1, min(n_neighbors, rows.n_rows))
         starts = range(0, max(1, queries.n_rows), BLOCK)
         blocks = [slice_rows(queries, s, min(s + BLOCK, queries.n_rows)) for s in starts]
-        found = client.gather([shards.find_rows(block, wanted, beta) for block in blocks])
+        found = client.gather([shards.find_rows(block, n_neighbors, beta) for block in blocks])
         sims, ids = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         return Neighbours(sims, ids)
 
@@ -120,7 +113,7 @@ def _trained(
 ) -> Iterator[TrainedTask]:
     """Train runs of labels on workers, a few ahead of the one that is due."""
     placed = submit(client, same, rows)  # once; workers pass it on to each other
-    most = _AHEAD * max(1, sum(client.nthreads().values()))
+    most = tasks_in_flight(client)
     running: deque[Future] = deque()
     for task in tasks:
         running.append(submit(client, train_task, placed, task))

@@ -1,6 +1,7 @@
-"""Training with the help of other machines: who searches and who trains labels, if not we.
+"""Training on other machines: what searches and what trains labels, if not this process.
 
-`helped_by` holds for all training inside a ``with`` block. What is learned does not depend on it.
+`remote_training` holds for all training inside a ``with`` block. What is learned does not depend on
+it.
 
 The ranker: for each label a linear model of what the vote score leaves open.
 
@@ -85,8 +86,8 @@ class TrainedTask(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Helpers:
-    """What others do."""
+class RemoteTrainer:
+    """What searches and trains in place of this process."""
 
     index: Callable[[QuantisedRows], Search]
     """Indexes rows and returns their search."""
@@ -94,22 +95,22 @@ class Helpers:
     """Trains runs of labels, in their order."""
 
 
-_helpers: ContextVar[Helpers | None] = ContextVar("helpers", default=None)
+_remote_trainer: ContextVar[RemoteTrainer | None] = ContextVar("remote_trainer", default=None)
 
 
-def helpers() -> Helpers | None:
-    """Who helps here; None if nobody does."""
-    return _helpers.get()
+def remote_trainer() -> RemoteTrainer | None:
+    """The remote trainer in this thread; None outside of `remote_training`."""
+    return _remote_trainer.get()
 
 
 @contextlib.contextmanager
-def helped_by(some: Helpers) -> Iterator[None]:
-    """Let others search and train for the duration of a ``with`` block, in this thread."""
-    token = _helpers.set(some)
+def remote_training(trainer: RemoteTrainer) -> Iterator[None]:
+    """Search and train remotely for the duration of a ``with`` block, in this thread."""
+    token = _remote_trainer.set(trainer)
     try:
         yield
     finally:
-        _helpers.reset(token)
+        _remote_trainer.reset(token)
 
 
 _ROOM = 1 << 20  # weights that a thread collects before they are copied
@@ -229,7 +230,7 @@ def train_labels(
     scales: NDArray[np.float64] | None = None,
     left_out: NDArray[np.int64] | None = None,
 ) -> LabelModels:
-    """Train all labels, on several threads or elsewhere; the result does not depend on it.
+    """Train all labels, on several threads or remotely; the result does not depend on it.
 
     Parameters
     ----------
@@ -261,8 +262,8 @@ def train_labels(
     shared = rows.n_features, np.zeros(n_labels, np.int64), np.zeros(n_labels)
     squares, parts = np.zeros(rows.n_features, np.int64), []
     trained: Generator[_Chunk, None, None]
-    if (others := helpers()) is not None:
-        trained = _train_elsewhere(others, prepared, pairs, problem, chunks, shared)
+    if (remote := remote_trainer()) is not None:
+        trained = _train_remotely(remote, prepared, pairs, problem, chunks, shared)
     else:
         trained = in_order(
             lambda chunk: _train_chunk(prepared, pairs, problem, chunk, shared), chunks, n_jobs
@@ -332,18 +333,18 @@ def _train_chunk(
     return _Chunk(joined(parts), buffers.squares)
 
 
-def _train_elsewhere(
-    others: Helpers,
+def _train_remotely(
+    remote: RemoteTrainer,
     rows: kernels.DescentRows,
     pairs: kernels.Pairs,
     problem: kernels.Problem,
     chunks: list[tuple[int, int]],
     shared: tuple[int, NDArray[np.int64], NDArray[np.float64]],
 ) -> Generator[_Chunk, None, None]:
-    """Let others train the chunks; as `_train_chunk`, one after the other."""
+    """Train the chunks remotely; as `_train_chunk`, one after the other."""
     n_features, sizes, biases = shared
     tasks = (_label_task(pairs, problem, chunk, n_features) for chunk in chunks)
-    for (first, last), done in zip(chunks, others.train(rows, tasks), strict=True):
+    for (first, last), done in zip(chunks, remote.train(rows, tasks), strict=True):
         sizes[first:last], biases[first:last] = done.sizes, done.biases
         yield _Chunk(done.own, done.squares)
 

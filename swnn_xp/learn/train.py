@@ -36,9 +36,9 @@ from swnn_xp.learn.label_models import (
     LabelModels,
     feature_weights,
     group_pairs,
-    helpers,
     judge_left_out,
     quantise_models,
+    remote_trainer,
     train_labels,
 )
 from swnn_xp.learn.neighbours import KnownNeighbours, noted
@@ -406,8 +406,8 @@ def block_size(selection: Selection, settings: TrainingSettings) -> int:
 
 def host_indexer(index_class: type[Index], placement: Placement, options: Options) -> Indexer:
     """Make a function that indexes rows from the host and returns their search."""
-    if (others := helpers()) is not None:
-        return others.index
+    if (remote := remote_trainer()) is not None:
+        return remote.index
 
     def index(rows: QuantisedRows) -> Search:
         return host_search(index_class.build(placement.rows(rows), placement), placement, options)
@@ -457,11 +457,11 @@ def prepare(
         weights, recall = learn_feature_weights(rows, labels, settings, index, tell)
     plain, scaled = quantise_rows(rows), quantise_rows(rows, weights)
     model = new_model(index_class, placement, placement.rows(scaled), labels, names or {})
-    others = helpers()
+    remote = remote_trainer()
     return Prepared(
         Training(plain, scaled, labels, weights=weights),
         replace(model, feature_weights=weights),
-        others.index(scaled) if others else host_search(model.segments[0], placement, options),
+        remote.index(scaled) if remote else host_search(model.segments[0], placement, options),
         settings.with_sizes(recall),
         settings,
         recall,

@@ -1,8 +1,18 @@
 """Self-contained HTML pages: one file each, no network, light and dark, any width."""
 
-from swnn_xp.pages.evaluation import evaluation_page
-from swnn_xp.pages.reproduction import reproduction_page
-from swnn_xp.pages.summary import summary_page
-from swnn_xp.pages.tuning import tuning_page
+try:
+    import matplotlib as _matplotlib  # noqa: F401
+except ImportError as error:
+    raise ImportError("pages and plots need matplotlib: pip install 'swnn-xp[plot]'") from error
 
-__all__ = ["evaluation_page", "reproduction_page", "summary_page", "tuning_page"]
+from swnn_xp.pages.charts import heat_map_png
+from swnn_xp.pages.reports import evaluation_page, reproduction_page, tuning_page
+from swnn_xp.pages.summary import summary_page
+
+__all__ = [
+    "evaluation_page",
+    "heat_map_png",
+    "reproduction_page",
+    "summary_page",
+    "tuning_page",
+]

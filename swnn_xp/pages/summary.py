@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from html import escape
+from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from swnn_xp.checks import check_names
-from swnn_xp.pages import shell, svg
-from swnn_xp.pages.catalogue import Catalogue, catalogue
+from swnn_xp.pages import charts, html
 from swnn_xp.summary import Counts, Summary
 
 _COLUMNS = ("", "min", "1st qu.", "median", "3rd qu.", "max", "mean")
+_BUDGET = 2_000_000  # bytes of a catalogue: with two of them a page stays below 5 MB
 
 
 def summary_page(
@@ -48,14 +51,14 @@ def summary_page(
     body = [
         f"<header><h1>{escape(title)}</h1>",
         '<p class="soft">A multi-label data set in numbers</p></header>',
-        shell.tiles(_facts(summary)),
+        html.tiles(_facts(summary)),
         f'<section class="card">{_tables(summary)}</section>',
         '<div class="pair">',
         _column("label", counts.label_occurrences, counts.labels_per_row, label_names),
         _column("feature", counts.feature_occurrences, counts.features_per_row, feature_names),
         "</div>",
     ]
-    return shell.page(title, "\n".join(body), scripts=["plots.js", "search.js"])
+    return html.page(title, "\n".join(body), scripts=["plots.js", "search.js"])
 
 
 def _facts(summary: Summary) -> dict[str, str]:
@@ -77,22 +80,22 @@ def _tables(summary: Summary) -> str:
         for title, numbers in summary.tables().items()
     ]
     note = '<p class="soft">Occurrences are those of labels and features that occur at all.</p>'
-    return "<h2>Five-number summaries</h2>" + shell.table(_COLUMNS, rows) + note
+    return "<h2>Five-number summaries</h2>" + html.table(_COLUMNS, rows) + note
 
 
 def _column(noun: str, occurrences: NDArray, per_row: NDArray, names: list[str] | None) -> str:
     found = catalogue(occurrences, names)
-    tail = ""
-    if svg.histogram_bars(per_row).has_tail:
+    bars, tail = charts.histogram_bars(per_row), ""
+    if bars.has_tail:
         tail = "<figcaption>The pale bar holds about the longest 1% of the rows.</figcaption>"
     return f"""<div class="{noun}s">
 <section class="card"><h2>Find a {noun}</h2>{_search(noun, found)}</section>
 <section class="card"><h2>{noun.capitalize()}s by rank</h2>
-<figure>{svg.rank_frequency(occurrences, noun)}
+<figure>{charts.rank_frequency(occurrences, noun)}
 <figcaption>Both axes are logarithmic. Point at the curve, or pick a {noun} above.</figcaption>
 </figure></section>
 <section class="card"><h2>{noun.capitalize()}s per row</h2>
-<figure>{svg.histogram(per_row, noun)}{tail}</figure></section>
+<figure>{charts.histogram(bars, noun)}{tail}</figure></section>
 </div>"""
 
 
@@ -114,3 +117,51 @@ def _search(noun: str, found: Catalogue) -> str:
 <tbody></tbody></table></div>{note}
 <script type="application/json">{found.to_json()}</script>
 </div>"""
+
+
+class Catalogue(NamedTuple):
+    """Searchable ids, names and counts, the most frequent first."""
+
+    ids: list[int]
+    names: list[str] | None
+    counts: list[int]
+    n_used: int
+    """How many occur at all."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything that occurs is in it."""
+        return len(self.ids) == self.n_used
+
+    def to_json(self) -> str:
+        """JSON that can stand inside a script element."""
+        text = json.dumps(self._asdict(), ensure_ascii=False, separators=(",", ":"))
+        return text.replace("<", "\\u003c")
+
+
+def catalogue(counts: NDArray[Any], names: list[str] | None, budget: int = _BUDGET) -> Catalogue:
+    """Take the most frequent (ties: the smaller id) until the budget is spent.
+
+    Examples
+    --------
+    >>> catalogue(np.asarray([1, 0, 5]), ["a", "b", "c"]).names
+    ['c', 'a']
+    """
+    n_used = int((counts > 0).sum())
+    order = np.argsort(-counts, kind="stable")[:n_used]
+    ids, kept = [], []
+    for i in order.tolist():
+        budget -= _size(i, int(counts[i]), names)
+        if budget < 0:
+            break
+        ids.append(i)
+        kept.append(int(counts[i]))
+    return Catalogue(ids, None if names is None else [names[i] for i in ids], kept, n_used)
+
+
+def _size(i: int, count: int, names: list[str] | None) -> int:
+    numbers = len(str(i)) + len(str(count)) + 2
+    if names is None:
+        return numbers
+    encoded = json.dumps(names[i], ensure_ascii=False).replace("<", "\\u003c")
+    return numbers + len(encoded.encode()) + 1

@@ -2,14 +2,15 @@
 
 from typing import TYPE_CHECKING, Any
 
-from swnn_xp.tuning.grids import paper_grid, ranking_grid, wide_grid
 from swnn_xp.tuning.records import (
     RankingResult,
     RankingSetting,
-    RankingTrial,
     Setting,
     Trial,
     TuningResult,
+    paper_grid,
+    ranking_grid,
+    wide_grid,
 )
 from swnn_xp.tuning.scoring import Split
 from swnn_xp.tuning.search import tune
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = [
     "RankingResult",
     "RankingSetting",
-    "RankingTrial",
     "Setting",
     "Split",
     "Trial",

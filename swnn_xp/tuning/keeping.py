@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swnn_xp.checks import check_exponent
 from swnn_xp.learn.compression import unscaled_rows
@@ -14,7 +15,6 @@ from swnn_xp.loading import AnyModel, is_ranked
 from swnn_xp.model.changes import compact
 from swnn_xp.rows.canonical import to_csr
 from swnn_xp.rows.records import LabelRows, ValueRows
-from swnn_xp.tuning.scoring import Split
 
 PARTS = 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7
 _HELD_OUT, _MOST_HELD_OUT = 0.1, 5_000
@@ -32,7 +32,7 @@ def smallest_part(
     max_loss: float,
     *,
     seed: int = 0,
-    tell: Callable[[PartTrial], None] | None = None,
+    on_progress: Callable[[PartTrial], None] = lambda trial: None,
 ) -> float:
     """Find the smallest part of a model's rows that loses at most so much of its P@1.
 
@@ -47,7 +47,7 @@ def smallest_part(
         Points of P@1.
     seed : int
         Decides which rows are held out.
-    tell : callable, optional
+    on_progress : callable, optional
         Called with each trial, the whole (1.0) first.
 
     Returns
@@ -64,13 +64,12 @@ def smallest_part(
     0.02
     """
     check_exponent(max_loss, "max_loss")
-    tell = tell or (lambda trial: None)
     whole, X, y = _without_held_out(clf, seed)
     wanted = 100 * whole.score(X, y) - max_loss
-    tell(PartTrial(1.0, wanted + max_loss))
+    on_progress(PartTrial(1.0, wanted + max_loss))
     for keep in PARTS:
         precision = 100 * copy.deepcopy(whole).compress(keep).score(X, y)
-        tell(PartTrial(keep, precision))
+        on_progress(PartTrial(keep, precision))
         if precision >= wanted:
             return keep
     return 1.0
@@ -80,15 +79,24 @@ def _without_held_out(clf: AnyModel, seed: int) -> tuple[AnyModel, Any, Any]:
     """Fit a model like this one without some rows; return it and these rows."""
     model = compact(clf.current_model())
     X, y = _matrices(unscaled_rows(model), model.checked_labels)
-    (fold,) = Split(min(_HELD_OUT, _MOST_HELD_OUT / X.shape[0]), seed=seed).of(X.shape[0])
+    train, test = _hold_out(X.shape[0], seed)
     params = clf.get_params()
     more: dict[str, Any] = {}
     if not is_ranked(clf):
         more["feature_weights"] = model.feature_weights
     elif clf.keep < 1:
-        raise ValueError("the rows stand for others already; fit again to keep another part")
-    fitted = type(clf)(**params).fit(X[fold.train], y[fold.train], **more)
-    return fitted, X[fold.test], y[fold.test]
+        raise ValueError("already compressed (keep=…); fit again to keep another part")
+    fitted = type(clf)(**params).fit(X[train], y[train], **more)
+    return fitted, X[test], y[test]
+
+
+def _hold_out(n_rows: int, seed: int) -> list[NDArray[np.int64]]:
+    """Rows to learn from and rows to measure on, at random."""
+    n_out = round(n_rows * min(_HELD_OUT, _MOST_HELD_OUT / n_rows))
+    if not n_out:
+        raise ValueError(f"{n_rows} rows are too few to hold some of them out")
+    order = np.random.default_rng(seed).permutation(n_rows)
+    return [np.sort(order[n_out:]), np.sort(order[:n_out])]
 
 
 def _matrices(rows: ValueRows, labels: LabelRows) -> tuple[Any, Any]:

@@ -27,8 +27,7 @@ from swnn_xp.model.targets import encode_labels, label_matrix
 from swnn_xp.ranker import SWNNRanker
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import canonical_rows, label_rows
-from swnn_xp.tuning.grids import ranking_grid
-from swnn_xp.tuning.records import RankingResult, RankingSetting, RankingTrial
+from swnn_xp.tuning.records import RankingResult, RankingSetting, Trial, ranking_grid, to_trials
 from swnn_xp.tuning.scoring import Fold, Metric, Split, parse_metric
 
 _MACHINE = ("backend", "memory_budget", "n_jobs", "device")
@@ -84,7 +83,7 @@ def tune_ranking(
     >>> len(result.trials), result.n_done
     (2, 400)
     """
-    judge_by = parse_metric(metric, propensity)
+    scored_by = parse_metric(metric, propensity)
     X, y = sp.csr_array(X), label_matrix(encode_labels(y).labels)
     if X.shape[0] != y.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows but y has {y.shape[0]}")
@@ -93,7 +92,7 @@ def tune_ranking(
     if split.leave_one_out:
         raise ValueError("leave_one_out is for tune alone: label models have learned from each row")
     folds = split.of(X.shape[0])
-    runs = [_Run(X, y, fold, settings, judge_by, SWNNRanker(**params)) for fold in folds]
+    runs = [_Run(X, y, fold, settings, scored_by, SWNNRanker(**params)) for fold in folds]
     try:
         for number, run in enumerate(runs):
             run.measure(_staged(progress, f"fold {number + 1}: " if len(runs) > 1 else ""))
@@ -103,7 +102,7 @@ def tune_ranking(
     whole = [run for run in runs if len(run.scores) == len(settings)] or runs[:1]
     trials = _trials(settings, whole)
     return RankingResult(
-        metric=judge_by.name,
+        metric=scored_by.name,
         trials=trials,
         best=max(trials, key=lambda trial: trial.score),
         n_done=sum(run.fold.test.size for run in whole),
@@ -134,29 +133,27 @@ class _Run:
         """Of the settings that were tried, by their place in the grid."""
         self.search_seconds = self.train_seconds = 0.0
 
-    def measure(self, tell: Progress) -> None:
+    def measure(self, on_progress: Progress) -> None:
         """Try the settings one after the other."""
         began = time.perf_counter()
-        ready, base = (
-            self._prepare(tell),
-            self._ranker.training_settings()._replace(calibrate=False),
-        )
+        ready = self._prepare(on_progress)
+        base = self._ranker.training_settings()._replace(calibrate=False)
         tried = [
             base._replace(**setting._asdict()).with_sizes(ready.recall)
             for setting in self._settings
         ]
         widest = max(tried, key=lambda settings: settings.cuts[-1])
-        neighbours = list(find_neighbours(ready.training, ready.search, widest, tell))
+        neighbours = list(find_neighbours(ready.training, ready.search, widest, on_progress))
         queries = self._X[self.fold.test]
         options, S = self._ranker.options, ready.model.n_voters(widest.cuts[-1])
         asked = ready.model.search(ready.model.queries(queries).scaled, S, widest.beta, options)
         self.search_seconds = time.perf_counter() - began
         measure = self._metric.measure(self._Y[self.fold.train])
-        for i, labels in self._rankings(ready, tried, neighbours, asked, tell):
+        for i, labels in self._rankings(ready, tried, neighbours, asked, on_progress):
             self.scores[i] = measure(self._Y[self.fold.test], labels)
             self.train_seconds = time.perf_counter() - began - self.search_seconds
 
-    def _prepare(self, tell: Progress) -> Prepared:
+    def _prepare(self, on_progress: Progress) -> Prepared:
         ranker, train = self._ranker, self.fold.train
         backend = resolve(ranker.backend, self._X)
         index_class = backend.load()
@@ -164,7 +161,7 @@ class _Run:
         searched = SearchBackend(index_class, placement, ranker.options)
         rows, labels = canonical_rows(self._X[train], "X"), label_rows(self._Y[train], "y")
         settings = ranker.training_settings()
-        return prepare(rows, labels, settings, searched, tell, weighted=ranker.learn_weights)
+        return prepare(rows, labels, settings, searched, on_progress, weighted=ranker.learn_weights)
 
     def _rankings(
         self,
@@ -172,7 +169,7 @@ class _Run:
         tried: list[TrainingSettings],
         neighbours: list[Neighbours],
         asked: Neighbours,
-        tell: Progress,
+        on_progress: Progress,
     ) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Labels of the held-out rows by each setting; candidates are shared by those of one S."""
         training, options = ready.training, self._ranker.options
@@ -182,13 +179,14 @@ class _Run:
             first = Neighbours(asked.similarities[:, :S], asked.ids[:, :S])
             settings = tried[mine[0]]
             blocks = to_candidates(training, neighbours, settings)
-            judged = judge(training, blocks, settings, tell)
+            judged = judge(training, blocks, settings, on_progress)
             done: dict[Rule, NDArray[np.int64]] = {}  # what "auto" has become may be there already
             for i in mine:
                 rule = judged.rule(tried[i])
                 if rule not in done:
-                    telling = _staged(tell, f"setting {len(self.scores) + 1} of {len(tried)}: ")
-                    ranking = train_judged(training, judged, tried[i], telling, keep=True)
+                    stage = f"setting {len(self.scores) + 1} of {len(tried)}: "
+                    in_stage = _staged(on_progress, stage)
+                    ranking = train_judged(training, judged, tried[i], in_stage, keep=True)
                     model = ready.model
                     best = ranking.rank_found(model, plain, first, self._metric.k, options)
                     done[rule] = model.placement.as_input_kind(queries, best.labels)[0]
@@ -213,18 +211,15 @@ def _check(settings: list[RankingSetting], params: dict[str, Any]) -> None:
         SWNNRanker(**params, **setting._asdict()).check_params()
 
 
-def _staged(tell: Progress | None, prefix: str) -> Progress:
+def _staged(on_progress: Progress | None, prefix: str) -> Progress:
     def show(stage: str, done: int, total: int) -> None:
-        if tell is not None:
-            tell(prefix + stage, done, total)
+        if on_progress is not None:
+            on_progress(prefix + stage, done, total)
 
     return show
 
 
-def _trials(settings: list[RankingSetting], runs: list[_Run]) -> tuple[RankingTrial, ...]:
+def _trials(settings: list[RankingSetting], runs: list[_Run]) -> tuple[Trial[RankingSetting], ...]:
     tried = [i for i in range(len(settings)) if all(i in run.scores for run in runs)]
-    scores = np.asarray([[run.scores[i] for i in tried] for run in runs])
-    sizes = np.asarray([run.fold.test.size for run in runs])
-    means, spreads = sizes / sizes.sum() @ scores, scores.std(axis=0)
-    names = [settings[i] for i in tried]
-    return tuple(map(RankingTrial, names, means.tolist(), spreads.tolist()))
+    scores = [[run.scores[i] for i in tried] for run in runs]
+    return to_trials([settings[i] for i in tried], scores, [run.fold.test.size for run in runs])

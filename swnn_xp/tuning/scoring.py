@@ -1,10 +1,10 @@
-"""Metrics by name, and the rows that are held out."""
+"""How settings are scored: the metric by its name, and the rows that are held out."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -66,13 +66,13 @@ class Fold(NamedTuple):
 
 @dataclass(frozen=True)
 class Split:
-    """Which rows are held out of the training set.
+    """Which rows are held out of the training set; at random, by scikit-learn (extra ``tune``).
 
     Attributes
     ----------
     holdout : float, optional
-        Share of the rows (below 1) or number of rows, used if ``folds`` is 1. Default: a fifth, at
-        most 10,000.
+        Share of the rows (below 1) or number of rows, used if ``folds`` is 1; of groups, as large
+        a share. Default: a fifth, at most 10,000 rows.
     folds : int
         From 2 on: cross-validation, in which every row is asked once.
     seed : int
@@ -107,16 +107,15 @@ class Split:
         if not 1 <= self.folds <= n_rows:
             raise ValueError(f"folds must be between 1 and the {n_rows} rows, got {self.folds}")
         self._check_ways()
-        order = np.random.default_rng(self.seed).permutation(n_rows)
+        rows = np.arange(n_rows)
         if self.leave_one_out:
-            return [Fold(np.arange(n_rows), np.sort(order[: self._asked(n_rows)]), True)]
-        if self.groups is not None:
-            return self._by_group(n_rows)
-        if self.folds > 1:
-            return list(_folds(np.array_split(order, self.folds)))
-        size = self._held_out(n_rows)
-        order = np.arange(n_rows)[::-1] if self.last else order
-        return list(_folds([order[:size], order[size:]]))[:1]
+            asked = np.random.default_rng(self.seed).permutation(n_rows)[: self._asked(n_rows)]
+            return [Fold(rows, np.sort(asked), True)]
+        if self.last:
+            n_out = self._held_out(n_rows)
+            return [Fold(rows[:-n_out], rows[-n_out:])]
+        parts = self._splitter(n_rows).split(rows, groups=self.groups)
+        return [Fold(np.sort(train), np.sort(test)) for train, test in parts]
 
     def __str__(self) -> str:
         if self.leave_one_out:
@@ -134,22 +133,32 @@ class Split:
         if self.last and len(chosen) > 1:
             raise ValueError(f"last and {chosen[0]} can't be combined")
 
-    def _by_group(self, n_rows: int) -> list[Fold]:
-        """Whole groups in random order, until enough rows are held out, or in folds."""
-        names, group = np.unique(np.asarray(self.groups), return_inverse=True)
-        if group.shape != (n_rows,):
-            raise ValueError(f"there are groups of {group.size} rows, but {n_rows} rows")
-        if names.size < max(self.folds, 2):
-            raise ValueError(f"{names.size} groups are too few to hold some of them out")
-        order = np.random.default_rng(self.seed).permutation(names.size)
+    def _splitter(self, n_rows: int) -> Any:
+        """The splitter of scikit-learn for rows or for groups, of one part or of folds."""
+        try:
+            from sklearn import model_selection
+        except ImportError as error:
+            needs = "tuning on rows held out at random needs scikit-learn"
+            raise ImportError(f"{needs}: pip install 'swnn-xp[tune]'") from error
+        by_group = self.groups is not None
+        n_groups = self._n_groups(n_rows) if by_group else n_rows
         if self.folds > 1:
-            parts = np.array_split(order, self.folds)
-        else:
-            reached = np.cumsum(np.bincount(group)[order]) >= self._held_out(n_rows)
-            n_out = min(int(np.argmax(reached)) + 1, names.size - 1)
-            parts = [order[:n_out], order[n_out:]]
-        rows = [np.flatnonzero(np.isin(group, part)) for part in parts]
-        return list(_folds(rows))[: self.folds]
+            of_folds = model_selection.GroupKFold if by_group else model_selection.KFold
+            return of_folds(self.folds, shuffle=True, random_state=self.seed)
+        n_out = self._held_out(n_rows)
+        if by_group:
+            n_out = min(math.ceil(n_out / n_rows * n_groups), n_groups - 1)
+        of_part = model_selection.GroupShuffleSplit if by_group else model_selection.ShuffleSplit
+        return of_part(1, test_size=n_out, random_state=self.seed)
+
+    def _n_groups(self, n_rows: int) -> int:
+        groups = np.asarray(self.groups)
+        if groups.shape != (n_rows,):
+            raise ValueError(f"there are groups of {groups.size} rows, but {n_rows} rows")
+        n_groups = np.unique(groups).size
+        if n_groups < max(self.folds, 2):
+            raise ValueError(f"{n_groups} groups are too few to hold some of them out")
+        return n_groups
 
     def _asked(self, n_rows: int) -> int:
         return min(n_rows, _MOST_ROWS) if self.holdout is None else self._held_out(n_rows)
@@ -166,9 +175,3 @@ class Split:
                 f"holdout = {wanted:g} of {n_rows} rows leaves no row to predict or to learn from"
             )
         return size
-
-
-def _folds(parts: list[NDArray[np.int64]]) -> Iterator[Fold]:
-    for i, part in enumerate(parts):
-        others = np.concatenate([*parts[:i], *parts[i + 1 :]])
-        yield Fold(np.sort(others), np.sort(part))

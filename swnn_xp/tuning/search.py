@@ -15,14 +15,17 @@ from swnn_xp.model.targets import encode_labels, label_matrix
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.records import QuantisedRows
 from swnn_xp.search import without_own
-from swnn_xp.tuning.grids import (
+from swnn_xp.tuning.records import (
+    Setting,
+    Trial,
+    TuningResult,
     choose_best,
     choose_in_two_stages,
     mean_labels,
     paper_grid,
+    to_trials,
     wide_grid,
 )
-from swnn_xp.tuning.records import Setting, Trial, TuningResult
 from swnn_xp.tuning.scoring import Fold, Metric, Split, parse_metric
 
 _BLOCK = 256
@@ -78,31 +81,31 @@ def tune(
     >>> len(result.trials), result.n_done
     (24, 400)
     """
-    judge = parse_metric(metric, propensity)
+    scored_by = parse_metric(metric, propensity)
     X, y = sp.csr_array(X), label_matrix(encode_labels(y).labels)
     if X.shape[0] != y.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows but y has {y.shape[0]}")
     settings = _settings(grid, y)
-    runs = [_Run(X, y, fold, settings, judge.k, machine) for fold in split.of(X.shape[0])]
+    runs = [_Run(X, y, fold, settings, scored_by.k, machine) for fold in split.of(X.shape[0])]
     total = sum(run.fold.test.size for run in runs)
     try:
         _ask_all(runs, total, progress)
     except KeyboardInterrupt:
         if not any(run.n_done for run in runs):
             raise
-    trials = _trials(settings, runs, judge)
+    trials = _trials(settings, runs, scored_by)
     rule = "two-step" if isinstance(grid, str) and grid == "two-step" else "best"
     best = choose_best(trials) if rule == "best" else choose_in_two_stages(trials, mean_labels(y))
     return TuningResult(
-        judge.name,
+        scored_by.name,
         trials,
         best,
         sum(run.n_done for run in runs),
         total,
         sum(run.search_seconds for run in runs),
         sum(run.vote_seconds for run in runs),
-        rule,
-        str(split),
+        rule=rule,
+        held_out=str(split),
     )
 
 
@@ -123,14 +126,14 @@ class _Run:
         self._labels = np.empty((len(settings), fold.test.size, k), np.int32)
         self.n_done = 0
         self.search_seconds = self.vote_seconds = 0.0
-        self._clf: SWNNClassifier | None = None
 
     def blocks(self) -> Iterator[int]:
         """Try all settings on one block after another; yields the blocks' numbers of rows."""
-        self._clf = SWNNClassifier(**self._machine)
-        self._clf.fit(self._X[self.fold.train], self._Y[self.fold.train])
+        clf = SWNNClassifier(**self._machine).fit(
+            self._X[self.fold.train], self._Y[self.fold.train]
+        )
         for start, stop in pairwise([*range(0, self.fold.test.size, _BLOCK), self.fold.test.size]):
-            self._ask(self._clf, start, stop)
+            self._ask(clf, start, stop)
             self.n_done = stop
             yield stop - start
 
@@ -163,10 +166,6 @@ class _Run:
         found = model.search(queries, S + 1, beta, options)
         return without_own(found, model.placement.to_device(own), S)
 
-    def forget(self) -> None:
-        """Release the index; the rankings stay."""
-        self._clf = None
-
     def scores(self, metric: Metric) -> list[float]:
         """Score of each setting over the finished rows."""
         measure = metric.measure(self._Y[self.fold.train])
@@ -181,7 +180,6 @@ def _ask_all(runs: list[_Run], total: int, progress: Callable[[int, int], None] 
             done += rows
             if progress is not None:
                 progress(done, total)
-        run.forget()
 
 
 def _settings(grid: Any, y: Any) -> list[Setting]:
@@ -197,10 +195,9 @@ def _settings(grid: Any, y: Any) -> list[Setting]:
     return settings
 
 
-def _trials(settings: list[Setting], runs: list[_Run], metric: Metric) -> tuple[Trial, ...]:
+def _trials(
+    settings: list[Setting], runs: list[_Run], metric: Metric
+) -> tuple[Trial[Setting], ...]:
     begun = [run for run in runs if run.n_done]
-    scores = np.asarray([run.scores(metric) for run in begun])
-    shares = np.asarray([run.n_done for run in begun]) / sum(run.n_done for run in begun)
-    means = shares @ scores
-    spreads = scores.std(axis=0)
-    return tuple(map(Trial, settings, means.tolist(), spreads.tolist()))
+    scores = [run.scores(metric) for run in begun]
+    return to_trials(settings, scores, [run.n_done for run in begun])

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from swnn_xp import SWNNClassifier
 from swnn_xp.bulk.journal import model_digest
 from swnn_xp.distributed import ShardedClassifier, connect
+from swnn_xp.distributed.sharded import labels_of_winners, search_shard
 from swnn_xp.distributed.shards import StoredRecipe, make_shard
-from swnn_xp.distributed.tasks import labels_of_winners, search_shard
 from swnn_xp.store import open_arrays, save_arrays
 
 EYE = sp.eye_array(6, format="csr")

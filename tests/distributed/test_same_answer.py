@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from swnn_xp import SWNNClassifier, write_xmc
 from swnn_xp.backends import BACKENDS
 from swnn_xp.distributed import ShardedClassifier, sharded
-from swnn_xp.distributed.tasks import search_shard
+from swnn_xp.distributed.sharded import search_shard
 
 from .conftest import S
 

@@ -12,7 +12,7 @@ from swnn_xp import LearnedWeights, SWNNRanker, write_xmc
 from swnn_xp.cli.main import main
 from swnn_xp.distributed import fit_on_cluster, train_on_cluster, training
 from swnn_xp.learn import label_models as descent
-from swnn_xp.learn.label_models import helpers
+from swnn_xp.learn.label_models import remote_trainer
 
 PARAMS = {"n_neighbors": 20, "n_candidates": 8}
 
@@ -45,7 +45,7 @@ def test_a_ranker_has_the_same_bytes(client, learnable, tmp_path, params):
     SWNNRanker(**params).fit(*learnable).save(tmp_path / "here")
     fit_on_cluster(SWNNRanker(**params), *learnable, cluster=client).save(tmp_path / "there")
     assert saved_bytes(tmp_path / "there") == saved_bytes(tmp_path / "here")
-    assert helpers() is None
+    assert remote_trainer() is None
 
 
 def test_weights_are_the_same(client, learnable):
@@ -108,5 +108,5 @@ def test_a_cluster_without_learning_is_refused(learnable, tmp_path, capsys):
 def test_help_ends_with_the_block(client):
     with train_on_cluster(client) as same_client:
         assert same_client is client
-        assert helpers() is not None
-    assert helpers() is None
+        assert remote_trainer() is not None
+    assert remote_trainer() is None

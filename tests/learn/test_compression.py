@@ -169,7 +169,9 @@ def test_the_command_finds_the_part_or_takes_it(tmp_path, capsys):
 def test_the_part_grows_until_nothing_is_lost():
     alike = sp.csr_array(np.repeat(np.eye(30), 4, axis=0))
     trials = []
-    part = smallest_part(SWNNClassifier(n_neighbors=1).fit(alike, alike), 0, tell=trials.append)
+    part = smallest_part(
+        SWNNClassifier(n_neighbors=1).fit(alike, alike), 0, on_progress=trials.append
+    )
     assert part == 0.35  # the first that has room for one row of each label
     assert [trial.keep for trial in trials] == [1.0, 0.02, 0.05, 0.1, 0.2, 0.35]
     assert trials[0].precision == trials[-1].precision == 100

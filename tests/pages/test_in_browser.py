@@ -29,7 +29,8 @@ def test_the_page_opens_with_the_most_frequent(page, counts, tmp_path):
     assert rows[0] == ["red", "0", "1", str(counts.label_occurrences[0])]
     assert [int(row[3]) for row in rows] == sorted(counts.label_occurrences, reverse=True)
     assert "ø &amp; &lt;b&gt;" in [row[0] for row in rows]
-    assert dom.count('<polyline class="curve"') == 2
+    assert dom.count('<g class="curve"') == 2
+    assert dom.count(">rows it occurs in<") == 2
     assert "the most frequent of 30" in dom
 
 
@@ -109,5 +110,5 @@ def test_reliability(tmp_path):
     assert console == []
     assert "<h1>&lt;test&gt;.txt</h1>" in dom
     assert "P &amp; max P" in dom
-    assert dom.count("<circle") == np.count_nonzero(found.n) == 6
+    assert dom.count('<g class="bar"') == np.count_nonzero(found.n) == 6
     assert "said 70.0%, right 100.0%: 2 predictions" in dom

@@ -1,16 +1,17 @@
 """The summary page as text: what it carries, what it must not contain, how big it gets."""
 
 import json
+import math
 import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swnn_xp.pages import summary_page
-from swnn_xp.pages.catalogue import catalogue
-from swnn_xp.pages.svg import histogram, histogram_bars, rank_frequency
+from swnn_xp.pages.charts import histogram, histogram_bars, rank_frequency, rank_points
+from swnn_xp.pages.summary import catalogue
 from swnn_xp.summary import Counts, count
 
 
@@ -92,19 +93,38 @@ def test_histogram_bars(counts):
     assert bars.highs[-1] == counts.max()
     if bars.has_tail:
         assert bars.rows[-1] <= 0.01 * counts.size
-    assert histogram(counts, "label").count("<rect") == len(bars.rows)
+
+
+@given(st.lists(st.integers(0, 3000), max_size=200))
+@settings(max_examples=5)  # each is drawn
+def test_histogram_draws_every_bar(counts):
+    bars = histogram_bars(np.asarray(counts, np.int64))
+    assert histogram(bars, "label").count('class="bar"') == len(bars.rows)
 
 
 @given(st.lists(st.integers(0, 10**7), max_size=40))
-def test_rank_plot_holds_the_extremes(counts):
+def test_rank_points_hold_the_extremes(counts):
     counts = np.asarray(counts, np.int64)
-    svg = rank_frequency(counts, "label")
-    points = json.loads(re.search("data-points='(.*?)'", svg)[1])
+    points = rank_points(counts)
     used = np.sort(counts[counts > 0])[::-1]
     assert all(used[rank - 1] == count for rank, count in points)
     if used.size:
         assert points[0] == [1, used[0]]
         assert points[-1] == [used.size, used[-1]]
-    for x, y in re.findall(r"([\d.]+),([\d.]+)", re.search('points="(.*?)"', svg)[1]):
+
+
+@given(st.lists(st.integers(0, 10**7), max_size=40))
+@settings(max_examples=5)  # each is drawn
+def test_rank_plot_draws_its_points_where_the_script_finds_them(counts):
+    counts = np.asarray(counts, np.int64)
+    svg = rank_frequency(counts, "label")
+    points = json.loads(re.search("data-points='(.*?)'", svg)[1])
+    left, top, width, height, across, up = json.loads(re.search("data-frame='(.*?)'", svg)[1])
+    assert points == rank_points(counts)
+    curve = re.search('<g class="curve">(.*?)</g>', svg, re.DOTALL)
+    drawn = re.findall(r"[ML] (\S+) (\S+)", curve[1]) if curve else []
+    for (rank, n), (x, y) in zip(points, drawn, strict=True):
+        assert float(x) == pytest.approx(left + math.log10(rank) / across * width, abs=0.01)
+        assert float(y) == pytest.approx(top + height - math.log10(n) / up * height, abs=0.01)
         assert 0 <= float(x) <= 480
         assert 0 <= float(y) <= 300

@@ -5,8 +5,7 @@ import pytest
 
 from swnn_xp import SWNNClassifier, datasets, metrics, write_xmc
 from swnn_xp.cli.main import main
-from swnn_xp.reproduce import PAPER_RESULTS, reproduce
-from swnn_xp.reproduce.measure import peak_bytes, reset_peak
+from swnn_xp.reproduce import PAPER_RESULTS, peak_bytes, reproduce, reset_peak
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """Which setting is chosen, and which rows are held out: at random, by group, the last, none."""
 
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,7 +10,7 @@ from swnn_xp import SWNNClassifier, write_xmc
 from swnn_xp.cli.main import main
 from swnn_xp.metrics import precision_at_k
 from swnn_xp.tuning import RankingSetting, Setting, Split, tune, tune_ranking
-from swnn_xp.tuning.grids import choose_best, choose_in_two_stages, mean_labels
+from swnn_xp.tuning.records import choose_best, choose_in_two_stages, mean_labels
 
 GRID = [Setting(3, 1.0, 1.0), Setting(7, 0.0, 0.0), Setting(40, 2.0, 1.0)]
 
@@ -83,6 +85,14 @@ def test_groups_stay_together(folds):
 def test_refusals(data, split, message):
     with pytest.raises(ValueError, match=message):
         tune(*data, grid=GRID, split=split)
+
+
+def test_without_scikit_learn_random_rows_name_the_extra(data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    for split in (Split(last=True), Split(leave_one_out=True)):
+        assert tune(*data, grid=GRID, split=split).is_complete
+    with pytest.raises(ImportError, match=r"needs scikit-learn: pip install 'swnn-xp\[tune\]'"):
+        tune(*data, grid=GRID)
 
 
 def test_label_models_can_not_leave_one_out(data):

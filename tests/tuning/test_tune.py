@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from swnn_xp import SWNNClassifier, metrics
 from swnn_xp.model.model import Model
 from swnn_xp.tuning import Setting, Split, Trial, paper_grid, tune, wide_grid
-from swnn_xp.tuning.grids import choose_best, choose_in_two_stages
+from swnn_xp.tuning.records import choose_best, choose_in_two_stages
 from swnn_xp.tuning.scoring import parse_metric
 
 GRID = [Setting(S, alpha, beta) for S in (1, 3, 8) for alpha in (0.0, 1.0) for beta in (0.0, 1.0)]

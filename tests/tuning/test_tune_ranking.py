@@ -119,11 +119,11 @@ def test_what_auto_has_become_is_not_trained_twice(data, monkeypatch):
 
 
 def interrupted_by(*wanted):
-    def tell(stage, done, total):
+    def on_progress(stage, done, total):
         if stage.startswith(wanted):
             raise KeyboardInterrupt
 
-    return tell
+    return on_progress
 
 
 def test_ctrl_c_keeps_the_settings_of_the_first_fold(data):
@@ -135,8 +135,8 @@ def test_ctrl_c_keeps_the_settings_of_the_first_fold(data):
 
 
 def test_ctrl_c_keeps_whole_folds(data):
-    tell = interrupted_by("fold 2: setting 4")
-    result = tune_ranking(*data, grid=GRID, split=Split(folds=2, seed=1), progress=tell)
+    on_progress = interrupted_by("fold 2: setting 4")
+    result = tune_ranking(*data, grid=GRID, split=Split(folds=2, seed=1), progress=on_progress)
     (first, _) = Split(folds=2, seed=1).of(560)
     assert (len(result.trials), result.n_done, result.n_asked) == (5, 280, 560)
     assert not result.is_complete

@@ -1,11 +1,4 @@
-"""What the paper reports of its six sets (Aoshima et al. 2018, arXiv 1802.03938).
-
-What `reproduce` found, as records and as Markdown.
-
-Peak memory of a piece of work, as Linux counts it.
-
-`reproduce`: one data set, or its synthetic twin, measured as the paper did.
-"""
+"""The paper's tables (Aoshima et al. 2018, arXiv 1802.03938) beside what is measured here."""
 
 from __future__ import annotations
 
