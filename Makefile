@@ -37,9 +37,6 @@ test: $(VENV)/.has-test ## the whole test suite, on all cores; PYTHON= for anoth
 	@env -u WRITE $(BIN)/python -m pytest -n auto --dist worksteal $(if $(WRITE),--junitxml=build/test.xml) $(TESTS)
 	@$(if $(WRITE),$(BIN)/python scripts/figure_promises.py tests)
 
-# A process that compiles in the background would outlive what is killed here.
-faults fuzz soak: export SWNN_BACKGROUND_COMPILE = 0
-
 faults: $(VENV)/.has-test ## kill saving, appending, compacting, predicting and training; lose power; use damaged and forged models; SEED=, KILLS=, DISKS=, MODELS=, WRITE=1
 	@mkdir -p build
 	@WRITE=$(WRITE) $(BIN)/python tests/faults/kills.py $(or $(SEED),1) $(or $(KILLS),600)
@@ -193,7 +190,7 @@ bench-training: $(VENV)/.has-core ## memory and time of training a ranker at Ama
 	@$(BIN)/python asv_benchmarks/scale --ranker $(if $(SCALE),--scale $(SCALE))
 
 bench-latency: $(VENV)/.has-core ## one query on one thread against the paper's loop in C; SETS=... for some data sets
-	@OMP_NUM_THREADS=1 SWNN_BACKGROUND_COMPILE=0 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)
+	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)
 	@$(if $(WRITE),$(BIN)/python scripts/figure_promises.py latency)
 
 bench-weights: $(VENV)/.has-core ## feature weights learned from fewer rows; SETS=... for some data sets, WRITE=1
@@ -204,11 +201,11 @@ bench-compression: $(VENV)/.has-core ## precision and time of a query against th
 	@$(if $(WRITE),$(BIN)/python asv_benchmarks/figures/render.py)
 
 bench-ablations: $(VENV)/.has-core ## what each part of the ranker is worth, resumable; SETS=, AGAIN=1
-	@OMP_NUM_THREADS=1 SWNN_BACKGROUND_COMPILE=0 $(BIN)/python asv_benchmarks/ablations/run.py $(SETS) $(if $(AGAIN),--again)
+	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/ablations/run.py $(SETS) $(if $(AGAIN),--again)
 	@$(if $(WRITE),$(BIN)/python asv_benchmarks/figures/render.py)
 
 bench-seeds: $(VENV)/.has-core ## how much of a ranker's precision is chance: three seeds; SETS=...
-	@OMP_NUM_THREADS=1 SWNN_BACKGROUND_COMPILE=0 $(BIN)/python asv_benchmarks/quality/seeds.py $(SETS)
+	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/quality/seeds.py $(SETS)
 
 bench-relearning: $(VENV)/.has-core ## CPU time of training 5, 40, 400 and all labels again
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/learning/relearning.py \

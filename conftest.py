@@ -1,12 +1,8 @@
 """Settings of all tests, and what is left out where an extra is not installed, in one line each."""
 
-import os
 from importlib.util import find_spec
 
 from hypothesis import settings
-
-# Tests know which search answers: kernels are compiled when they are called.
-os.environ.setdefault("SWNN_BACKGROUND_COMPILE", "0")
 
 # Speed is no test: the first call compiles, and machines may be busy.
 settings.register_profile("no-deadline", deadline=None)

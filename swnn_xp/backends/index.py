@@ -140,8 +140,6 @@ class Index(ABC):
     stored_as: ClassVar[str] = "numpy"
     """Backend whose `from_arrays` takes what `arrays` gives: a model must open where the library
     of a device is not installed."""
-    version_1_names: ClassVar[Mapping[str, str]] = {"units": "quantised"}
-    """New names of arrays, by those in files of format version 1."""
 
     @classmethod
     def unusable(cls) -> str | None:

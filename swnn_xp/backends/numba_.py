@@ -18,11 +18,8 @@ from swnn_kernels import (
     vote_batch,
 )
 from swnn_kernels import Settings as KernelSettings
-from swnn_kernels.index import V1_ARRAY_NAMES
 from swnn_kernels.records import Settings
-from swnn_xp.backends._stand_in import StandIn
 from swnn_xp.backends.index import DEFAULT_OPTIONS, CandidateScorer, Index, Options
-from swnn_xp.backends.numpy_ import NumpyIndex
 from swnn_xp.backends.placement import Placement
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import LabelRows, QuantisedRows
@@ -50,11 +47,9 @@ class NumbaIndex(Index):
     backend = "numba"
     placement = NumbaPlacement
     stored_as = "numba"
-    version_1_names = V1_ARRAY_NAMES
 
     def __init__(self, kernel_index: HybridIndex) -> None:
         self.kernel_index = kernel_index
-        self._stand_in = StandIn(kernel_index)
 
     @classmethod
     def unusable(cls) -> str | None:
@@ -112,16 +107,11 @@ class NumbaIndex(Index):
         options: Options = DEFAULT_OPTIONS,
     ) -> Neighbours:
         """Find the best rows of each query, never one that is marked as removed."""
-
-        def by_numpy(index: NumpyIndex, some: QuantisedRows) -> Neighbours:
-            return index.search(some, n_neighbors, beta, removed, options)
-
-        def by_kernels(some: QuantisedRows) -> Neighbours:
-            kernel, rows, n_jobs = self.kernel_index, Rows(*some), options.n_jobs
-            ids, sims = search(kernel, rows, n_neighbors, beta, removed=removed, n_jobs=n_jobs)
-            return Neighbours(sims, ids)
-
-        return self._stand_in.answer(queries, by_numpy, by_kernels, beta)
+        rows, n_jobs = Rows(*queries), options.n_jobs
+        ids, sims = search(
+            self.kernel_index, rows, n_neighbors, beta, removed=removed, n_jobs=n_jobs
+        )
+        return Neighbours(sims, ids)
 
     def rank(
         self,
@@ -133,21 +123,9 @@ class NumbaIndex(Index):
         options: Options = DEFAULT_OPTIONS,
     ) -> Ranking:
         """Find neighbours and let them vote, in one call."""
-
-        def by_numpy(index: NumpyIndex, some: QuantisedRows) -> Ranking:
-            return index.rank(some, labels.rows, settings, k, removed, options)
-
-        def by_kernels(some: QuantisedRows) -> Ranking:
-            kernel, prepared, rows = self.kernel_index, labels.prepared, Rows(*some)
-            n_jobs, how = options.n_jobs, KernelSettings(*settings)
-            ranked = rank(kernel, prepared, rows, how, k, removed=removed, n_jobs=n_jobs)
-            return Ranking(*ranked)
-
-        return self._stand_in.answer(queries, by_numpy, by_kernels, settings.alpha, settings.beta)
-
-    def stand_in(self, settings: Settings) -> NumpyIndex | None:
-        """Return an index that answers single queries until the kernels are ready; then None."""
-        return self._stand_in.get(settings.alpha, settings.beta)
+        kernel, prepared, rows = self.kernel_index, labels.prepared, Rows(*queries)
+        n_jobs, how = options.n_jobs, KernelSettings(*settings)
+        return Ranking(*rank(kernel, prepared, rows, how, k, removed=removed, n_jobs=n_jobs))
 
     def rank_found(
         self, found: Neighbours, labels: KernelLabels, alpha: float, k: int, options: Options

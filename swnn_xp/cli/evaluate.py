@@ -26,12 +26,11 @@ from swnn_xp.cli._common import (
 )
 from swnn_xp.cli._features import add_feature_checks, check_features
 from swnn_xp.cli._text import add_evaluated_text, check_text_options, read_known
-from swnn_xp.diagnostics.latency import is_at_full_speed, latencies
+from swnn_xp.diagnostics.latency import latencies
 from swnn_xp.loading import AnyModel, is_ranked, kind_of
 from swnn_xp.progress import in_blocks
 
 _BLOCK = 1024
-_NO_SPEED = "speed    not measured: the fast search is still being compiled; run the command again"
 _KS = (1, 3, 5)
 
 
@@ -112,8 +111,7 @@ class Measured(NamedTuple):
     """Expected calibration error of the best labels, from 0 to 1."""
     reliability: dict[str, list[float]]
     """Bins of these labels; see `metrics.Reliability`."""
-    rows_per_second: float | None
-    """None, as latency, if the fast search is still being compiled."""
+    rows_per_second: float
     latency: dict[str, float] | None
     """Seconds of single rows."""
 
@@ -127,7 +125,6 @@ def measure(clf: AnyModel, X: Any, y: Any, A: float = 0.55, B: float = 1.5) -> M
     """Measure quality over all rows and latency over some."""
     if X.shape[0]:
         clf.predict_topk(X[:1], k=1)  # the first answer loads or compiles kernels
-    is_fast = is_at_full_speed(clf)
     started = time.perf_counter()
     labels, likely = ranked_labels(clf, X, max(_KS))
     seconds = time.perf_counter() - started
@@ -140,8 +137,8 @@ def measure(clf: AnyModel, X: Any, y: Any, A: float = 0.55, B: float = 1.5) -> M
         quality=_quality(clf, y, labels, A, B),
         calibration_error=reliable.error,
         reliability={name: part.tolist() for name, part in reliable._asdict().items()},
-        rows_per_second=(X.shape[0] / seconds if seconds else 0.0) if is_fast else None,
-        latency=_latency(clf, X) if is_fast else None,
+        rows_per_second=X.shape[0] / seconds if seconds else 0.0,
+        latency=_latency(clf, X),
     )
 
 
@@ -158,8 +155,6 @@ def format_measured(measured: Measured) -> str:
     for name, values in measured.quality.items():
         lines.append(f"{name:<9}" + "".join(f"{100 * value:>8.2f}" for value in values.values()))
     lines.append(f"{'ECE':<9}{'':>16}{100 * measured.calibration_error:>8.2f}")
-    if measured.rows_per_second is None:
-        return "\n".join([*lines, _NO_SPEED])
     lines.append(f"batch    {measured.rows_per_second:,.0f} rows/s")
     if measured.latency is not None:
         shown = (f"{what} {measured.latency[what] * 1e3:.3f} ms" for what in ("mean", "p50", "p99"))

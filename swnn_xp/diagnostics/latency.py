@@ -27,10 +27,6 @@ def latencies(clf: AnyModel, X: Any, k: int = 5) -> NDArray[np.float64]:
     >>> latencies(SWNNClassifier().fit(X, X), X).shape
     (3,)
     """
-    if clf.backend_ == "numba":
-        from swnn_kernels.background import SEARCHES
-
-        SEARCHES.wait()
     answer = _one_row(clf, k)
     rows = [X[[i]] for i in range(min(X.shape[0], _ROWS))]
     for row in rows[:3]:
@@ -44,15 +40,6 @@ def latencies(clf: AnyModel, X: Any, k: int = 5) -> NDArray[np.float64]:
         if time.perf_counter() - began > _SECONDS:
             break
     return np.asarray(times)
-
-
-def is_at_full_speed(clf: AnyModel) -> bool:
-    """Whether a model answers as fast as it can: not while its kernels are being compiled."""
-    if clf.backend_ != "numba":
-        return True
-    from swnn_kernels.background import SEARCHES
-
-    return SEARCHES.is_ready()
 
 
 def _one_row(clf: AnyModel, k: int) -> Callable[[Any], Any]:

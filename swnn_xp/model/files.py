@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from swnn_kernels.index import V1_ARRAY_NAMES, decode_rows
 from swnn_xp.backends import Index, Placement, get_backend
 from swnn_xp.checks import fingerprint
 from swnn_xp.model.changes import compact
 from swnn_xp.model.model import Extra, Model
 from swnn_xp.model.targets import stored_targets, targets_from
-from swnn_xp.rows.canonical import untrusted_labels, untrusted_rows
+from swnn_xp.rows.canonical import untrusted_labels
 from swnn_xp.store import StoredModel, StoreError, open_arrays, save_arrays
 from swnn_xp.store.manifest import load as load_manifest
 from swnn_xp.text.vectorizer import (
@@ -107,10 +104,8 @@ class SavedModel:
 
         ``backend="auto"`` takes the arrays as they are; another backend is built from their rows.
         """
-        saved_class = self._saved_class()
-        wanted = backend
-        if backend == "auto":
-            wanted = "numpy" if saved_class is None else self.saved_as
+        saved_class = get_backend(self.saved_as).load()
+        wanted = self.saved_as if backend == "auto" else backend
         index_class = get_backend(wanted).load()
         placement = index_class.placement.find(wanted, device)
         try:
@@ -129,16 +124,8 @@ class SavedModel:
         except ValueError as error:
             raise StoreError(self.path, str(error)) from error
 
-    def _saved_class(self) -> type[Index] | None:
-        """Class that takes the arrays as they are; None if they must be decoded without it."""
-        saved = get_backend(self.saved_as)
-        if self.saved_as != "numba" or (reason := saved.missing()) is None:
-            return saved.load()
-        _warn_once(f"backend 'numba' {reason}; its saved models are decoded, which takes longer")
-        return None
-
     def _assembled(
-        self, saved_class: type[Index] | None, index_class: type[Index], placement: Placement
+        self, saved_class: type[Index], index_class: type[Index], placement: Placement
     ) -> Model:
         arrays, counts = self.stored.arrays, self.counts
         index = self._index(saved_class, index_class, placement)
@@ -184,26 +171,16 @@ class SavedModel:
         )
 
     def _index(
-        self, saved_class: type[Index] | None, index_class: type[Index], placement: Placement
+        self, saved_class: type[Index], index_class: type[Index], placement: Placement
     ) -> Index:
         n_features = self.counts["n_features"]
-        if saved_class is None:
-            decoded = decode_rows(self._index_arrays(V1_ARRAY_NAMES))
-            rows = untrusted_rows(decoded._asdict(), decoded.n_features)
-            return index_class.build(rows, placement)
-        arrays = self._index_arrays(saved_class.version_1_names)
+        stored = self.stored.arrays
+        arrays = {n.removeprefix(_INDEX): a for n, a in stored.items() if n.startswith(_INDEX)}
         if index_class is saved_class:
             return index_class.from_arrays(arrays, n_features, placement)
         host = saved_class.placement.find(self.saved_as)
         saved = saved_class.from_arrays(arrays, n_features, host)
         return index_class.build(saved.rows(), placement)
-
-    def _index_arrays(self, version_1_names: Mapping[str, str]) -> dict[str, Any]:
-        """Arrays of the index by the names of today."""
-        stored = self.stored
-        own = {n.removeprefix(_INDEX): a for n, a in stored.arrays.items() if n.startswith(_INDEX)}
-        renamed = version_1_names if stored.format_version == 1 else {}
-        return {renamed.get(name, name): array for name, array in own.items()}
 
 
 def open_model(
@@ -221,11 +198,6 @@ def open_model(
         raise
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(path, f"manifest.json: missing or invalid field {error}") from error
-
-
-@functools.cache
-def _warn_once(message: str) -> None:
-    warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 def _counts(meta: dict[str, Any]) -> dict[str, int]:

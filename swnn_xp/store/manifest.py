@@ -13,7 +13,6 @@ from swnn_xp.store.files import StoreError, open_regular
 
 FORMAT = "swnn-store"
 VERSION = 2
-"""Version 1 has other names for the arrays of an index: see `Index.version_1_names`."""
 FILE = "manifest.json"
 MAX_BYTES = 1 << 24
 
@@ -42,7 +41,6 @@ class Manifest(NamedTuple):
     meta: dict[str, Any]
     arrays: dict[str, Entry]
     names: dict[str, Entry]
-    format_version: int = VERSION
 
 
 def encode(manifest: Manifest) -> bytes:
@@ -84,17 +82,16 @@ def load(folder: Path) -> Manifest:
     version = document.get("format_version")
     if type(version) is not int or version < 1:
         raise StoreError(path, f"format_version {version!r} is not a version")
-    if version > VERSION:
+    if version != VERSION:
         library = document.get("library_version")
         raise StoreError(
             path,
-            f"has format version {version}, written by swnn_xp {library}; "
-            f"this one reads up to {VERSION}",
+            f"has format version {version}, written by swnn_xp {library}; this one reads {VERSION}",
         )
     if document.pop("sha256", None) != _checksum(document):
         raise StoreError(path, "was altered: its checksum does not match")
     try:
-        return _decode(document)._replace(format_version=version)
+        return _decode(document)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(path, f"is malformed: {error!r}") from None
 

@@ -32,8 +32,6 @@ class StoredModel:
     """Of the library that wrote it."""
     n_names: dict[str, int]
     """Lengths of the lists of names."""
-    format_version: int
-    """Of the files."""
 
 
 def open_arrays(
@@ -138,7 +136,6 @@ def _open(folder: Path, manifest: Manifest, *, mmap: bool, verify: bool) -> Stor
         LazyNames(loaders),
         manifest.library_version,
         counts,
-        manifest.format_version,
     )
 
 

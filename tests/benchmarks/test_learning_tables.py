@@ -29,7 +29,6 @@ def opened(monkeypatch, few, tmp_path):
 
     def opened(folder, script, *names):
         monkeypatch.setattr(sys, "path", sys.path[:])
-        monkeypatch.setenv("SWNN_BACKGROUND_COMPILE", "0")
         place = importlib.util.spec_from_file_location(script, ASV / folder / f"{script}.py")
         module = importlib.util.module_from_spec(place)
         place.loader.exec_module(module)

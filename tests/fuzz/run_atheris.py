@@ -61,7 +61,6 @@ def fuzz(target: str, seconds: str, folder: str) -> None:
     """Fuzz a target; this does not return."""
     import atheris  # here, for the suite's doctests import this file
 
-    os.environ["SWNN_BACKGROUND_COMPILE"] = "0"  # no process that outlives this one
     sys.path.insert(0, str(ROOT / "tests"))
     plan = PLANS[target]
     packages = sorted({name.partition(".")[0] for name in plan.modules})

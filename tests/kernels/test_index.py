@@ -9,7 +9,6 @@ import pytest
 
 from kernels import dense
 from swnn_kernels import HybridIndex, Rows, UntrustedIndex, search
-from swnn_kernels.index import V1_ARRAY_NAMES
 
 
 def example(n_rows=700, n_features=40, seed=0):
@@ -76,11 +75,6 @@ for one, two in zip(search(index, queries, 5, 1.0), expected, strict=True):
 """
     case = pickle.dumps((index, queries, search(index, queries, 5, 1.0)))
     subprocess.run([sys.executable, "-c", code], input=case, check=True)
-
-
-def test_version_1_names_cover_the_format():
-    assert list(V1_ARRAY_NAMES.values()) == list(HybridIndex.build(example()).arrays())
-    assert V1_ARRAY_NAMES["pairs"] == "forward_hi"
 
 
 DAMAGES = {

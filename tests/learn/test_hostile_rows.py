@@ -80,7 +80,7 @@ def test_saved_models_have_the_same_bytes_whatever_the_process(tmp_path):
     children = []
     for at, (n_jobs, hashing) in enumerate([("1", "0"), ("2", "1"), ("3", "random")]):
         command = [sys.executable, "-c", SAVE, str(Path(__file__).parents[1]), n_jobs]
-        env = {"PYTHONHASHSEED": hashing, "PATH": "", "SWNN_BACKGROUND_COMPILE": "0"}
+        env = {"PYTHONHASHSEED": hashing, "PATH": ""}
         children.append(subprocess.Popen([*command, tmp_path / str(at)], env=env))
     assert [child.wait(300) for child in children] == [0, 0, 0]
     found = [contents(tmp_path / str(at)) for at in range(3)]

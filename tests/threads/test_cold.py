@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pytest
 
-from swnn_kernels._numba import IS_FULL, table
+from swnn_kernels._numba import table
 from swnn_kernels.parallel import in_order, once_property
 from swnn_kernels.records import Int64
 
@@ -32,7 +31,6 @@ class Outer(NamedTuple):
     values: Int64
 
 
-@pytest.mark.skipif(not IS_FULL, reason="without struct views a table is the record itself")
 def test_a_table_keeps_what_it_points_to():
     inner, own = np.arange(5), np.arange(3)
     owners = [weakref.ref(inner), weakref.ref(own)]

@@ -4,12 +4,14 @@ Handing a record over as a tuple would make every function one of hundreds of ar
 compile, and every call from Python unpack all of its arrays. A `table` holds the address and size
 of each array instead; a kernel turns it into a struct view and reads `view.field` as usual. A field
 may itself be the table of a record: then `view.field` is a view too, and one table is all that a
-kernel needs as an argument.
+kernel needs as an argument. The annotations of the record say what its fields hold: arrays with a
+dtype, numbers, other records.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 from llvmlite import ir
@@ -18,8 +20,6 @@ from numba.core import imputils, types
 from numba.core.typing import templates
 from numba.extending import models, register_model
 from numba.np import arrayobj
-
-from swnn_kernels._numba.fields import Field, check_arrays, fields_of
 
 # numba's own functions are not annotated.
 intrinsic: Any = extending.intrinsic
@@ -32,7 +32,42 @@ _I64 = ir.IntType(64)
 _WORDS = 2  # of a field in a table: address and size of an array, or a number and nothing
 
 
-def _type_of(field: Field) -> Any:
+class _Field(NamedTuple):
+    """One field of a record."""
+
+    name: str
+    dtype: Any  # of an array; None for a number or a record
+    is_float: bool
+    record: Any  # class of a record; None for the others
+
+
+@cache
+def _cached_fields(record: Any) -> tuple[_Field, ...]:
+    hints = get_type_hints(record, include_extras=True)
+    return tuple(_field(name, hints[name]) for name in record._fields)
+
+
+def _field(name: str, hint: Any) -> _Field:
+    dtype = (get_args(hint)[1:] or (None,))[0]
+    return _Field(name, dtype, hint is float, hint if hasattr(hint, "_fields") else None)
+
+
+def _fields_of(record: Any) -> tuple[_Field, ...]:
+    """Fields of a NamedTuple class in their order."""
+    return _cached_fields(record)  # a call of the cache itself is not typed for classes
+
+
+def _check_arrays(record: Any) -> None:
+    """Raise TypeError unless every array of a record is what its annotation says."""
+    for field, value in zip(_fields_of(type(record)), record, strict=True):
+        if field.dtype is None:
+            continue
+        if value.dtype != field.dtype or value.ndim != 1 or not value.flags.c_contiguous:
+            name = np.dtype(field.dtype).name
+            raise TypeError(f"{field.name} must be a contiguous array of {name}")
+
+
+def _type_of(field: _Field) -> Any:
     """Numba's type of a field."""
     if field.dtype is not None:
         return types.Array(from_dtype(np.dtype(field.dtype)), 1, "C")
@@ -46,7 +81,7 @@ class StructView(types.Type):
 
     def __init__(self, record: Any) -> None:
         self.fields = {
-            field.name: (slot, _type_of(field)) for slot, field in enumerate(fields_of(record))
+            field.name: (slot, _type_of(field)) for slot, field in enumerate(_fields_of(record))
         }
         super().__init__(name=f"StructView[{record.__module__}.{record.__name__}]")
 
@@ -113,14 +148,14 @@ class _Words:
         self.__array_interface__ = words.__array_interface__
 
 
-def table(record: Any) -> np.ndarray:
+def table(record: Any) -> Any:
     """Addresses and sizes of a record's arrays and tables.
 
     The table keeps the record alive: whoever holds an address holds what it points to.
     """
-    check_arrays(record)
+    _check_arrays(record)
     words = np.zeros((len(record), _WORDS), dtype=np.int64)
-    for slot, (field, value) in enumerate(zip(fields_of(type(record)), record, strict=True)):
+    for slot, (field, value) in enumerate(zip(_fields_of(type(record)), record, strict=True)):
         if field.dtype is not None or field.record is not None:
             words[slot] = value.ctypes.data, value.size
         elif field.is_float:

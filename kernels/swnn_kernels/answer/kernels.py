@@ -10,17 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swnn_kernels._numba import IS_FULL, inline, kernel, struct_view
+from swnn_kernels._numba import inline, kernel, struct_view
 from swnn_kernels.fixed_point import quantise_row
 from swnn_kernels.heap import sort_best_first
 from swnn_kernels.index.arrays import Postings, PrunedIndex
 from swnn_kernels.neighbours.exhaustive import search_exhaustive
+from swnn_kernels.neighbours.pruned import search_pruned
 from swnn_kernels.neighbours.records import PruneBuffers, Query, QueryBuffers, Task
 from swnn_kernels.records import VOTE_SCALE, Float64, Int64, Rows, Uint8, frozen
 from swnn_kernels.vote import Labels, vote
-
-if IS_FULL:  # without vectors there is no pruned search
-    from swnn_kernels.neighbours.pruned import search_pruned
 
 BAD_IDS = -1
 BAD_VALUES = -2

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from swnn_kernels._numba import IS_FULL, table
+from swnn_kernels._numba import table
 from swnn_kernels.answer import kernels
 from swnn_kernels.index.hybrid import HybridIndex
 from swnn_kernels.index.layout import STEP_ROWS, STEP_WORDS
@@ -46,16 +46,15 @@ _FEW = 20  # with more than every 20th row as neighbour there is little to prune
 def is_pruned(index: HybridIndex, method: str, n_neighbors: int, longest: int) -> bool:
     """Whether the pruned search answers queries of at most ``longest`` features.
 
-    The pruned search needs vectors and holds overlaps in 16 bits; where there are none, or overlaps
-    might not fit, the exhaustive search answers.
+    It holds overlaps in 16 bits: where they might not fit, the exhaustive search answers.
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}")
     fits = longest <= LONGEST_QUERY and (longest < PACK or index.largest_row < PACK)
     if method == "auto":
         few = n_neighbors * _FEW <= index.n_rows or not index.stored.frequent_features.size
-        return IS_FULL and fits and few
-    return IS_FULL and fits and method == "pruned"
+        return fits and few
+    return fits and method == "pruned"
 
 
 def room_for(size: int, n_features: int) -> int:

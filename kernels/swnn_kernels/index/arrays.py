@@ -16,24 +16,6 @@ KEY_BITS = 16
 LO_BITS = 8
 """Low bits of a value, in ``forward_lo``."""
 
-V1_ARRAY_NAMES = {
-    "sizes": "sizes",
-    "row_sizes": "row_sizes",
-    "starts": "list_indptr",
-    "rows": "list_rows",
-    "units": "list_quantised",
-    "frequent": "frequent_features",
-    "ends": "forward_indptr",
-    "pairs": "forward_hi",
-    "lows": "forward_lo",
-    "bits": "bitmaps",
-    "firsts": "bitmap_indptr",
-    "small": "level_small",
-    "large": "level_large",
-    "scales": "row_scales",
-}
-"""Names of the arrays in version 1 of the file format, and what they are called now."""
-
 
 class StoredArrays(NamedTuple):
     """What an index is made of. "Padded" means to whole steps of 512 rows, with zeros."""

@@ -17,8 +17,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swnn_kernels._numba import inline, leading_zeros, routine
-from swnn_kernels._numba.scalars import prefetch, trailing_zeros
-from swnn_kernels._numba.vectors import left, load_words, right, splat_words, store_words
+from swnn_kernels._numba.intrinsics import (
+    left,
+    load_words,
+    prefetch,
+    right,
+    splat_words,
+    store_words,
+    trailing_zeros,
+)
 from swnn_kernels.index.layout import STEP_ROWS, STEP_WORDS
 from swnn_kernels.neighbours.records import (
     BLOCK,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import half_to_float, inline
-from swnn_kernels._numba.vectors import (
+from swnn_kernels._numba.intrinsics import (
     at_least,
     divide,
     larger,

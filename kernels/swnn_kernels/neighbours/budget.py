@@ -10,8 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import half_to_float, inline, routine
-from swnn_kernels._numba.scalars import count_ones
-from swnn_kernels._numba.vectors import at_least, load_floats, load_short_floats, splat
+from swnn_kernels._numba.intrinsics import (
+    at_least,
+    count_ones,
+    load_floats,
+    load_short_floats,
+    splat,
+)
 from swnn_kernels.index.layout import STEP_ROWS
 from swnn_kernels.neighbours.bitslice import counts_at, plan_groups, to_bytes, weighted_sum
 from swnn_kernels.neighbours.bounds import store_scores

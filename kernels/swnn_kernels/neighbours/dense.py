@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import inline, routine
-from swnn_kernels._numba.scalars import prefetch, trailing_zeros
-from swnn_kernels._numba.vectors import (
+from swnn_kernels._numba.intrinsics import (
     at_least,
     larger,
     load_floats,
+    prefetch,
     splat,
     store_floats,
+    trailing_zeros,
 )
 from swnn_kernels.index.layout import STEP_ROWS
 from swnn_kernels.neighbours.bitslice import counts_at, to_bytes, weighted_sum

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import inline, leading_zeros, routine
-from swnn_kernels._numba.scalars import prefetch
+from swnn_kernels._numba.intrinsics import prefetch
 from swnn_kernels.neighbours.bitslice import plan_groups
 from swnn_kernels.neighbours.records import PACK, SIGNIFICANT, Plan
 from swnn_kernels.records import FRACTION_BITS

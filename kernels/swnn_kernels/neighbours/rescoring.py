@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import bits_to_float, float_bits, half_to_float, inline, routine
-from swnn_kernels._numba.scalars import prefetch
+from swnn_kernels._numba.intrinsics import prefetch
 from swnn_kernels.fixed_point import similarity
 from swnn_kernels.heap import push
 from swnn_kernels.index.arrays import LO_BITS

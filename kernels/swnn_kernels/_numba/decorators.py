@@ -1,0 +1,171 @@
+"""The decorators of compiled functions, and the cache of their machine code on disk.
+
+`kernel` is for entry points, `inline` and `routine` for the functions they call.
+
+numba optimises every function together with all it calls and makes machine code of it, so in a
+chain of seven calls the last function is optimised seven times. Here the functions that only
+kernels call are link-only: translated to LLVM's representation and no further. The kernel that
+links them in optimises the whole.
+
+numba also notices only changes of the file that holds a function, not of the files it calls into.
+Here the stamp of every cached function is a digest of the whole package, so any change makes all
+cached code stale. The stamp is a private attribute of numba's: where it cannot be set, nothing is
+cached.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import codegen, compiler
+
+_ALLOCATING: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+# Most kernels do not allocate, so they need not count references: with counting, every inlined call
+# with an array argument would pay for atomic increments.
+_OPTIONS: dict[str, Any] = _ALLOCATING | {"_nrt": False}
+
+# numba's own classes are not annotated.
+_Library: Any = codegen.JITCodeLibrary
+_Passes: Any = compiler.DefaultPassBuilder
+_Compiler: Any = compiler.CompilerBase
+
+KERNELS: list[Any] = []
+"""All entry points, in the order of their definition."""
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile an entry point on first use and keep it on disk; it must not allocate."""
+    return _cached(function, _OPTIONS)
+
+
+def allocating_kernel(function: Callable[..., Any]) -> Any:
+    """Compile an entry point that allocates arrays, with numba's run-time for their memory."""
+    return _cached(function, _ALLOCATING)
+
+
+def routine(function: Callable[..., Any]) -> Any:
+    """Compile a function that only kernels call, without inlining it at every call."""
+    # Unless it is set, a function inherits the option of the inline function that calls it.
+    options = _OPTIONS | {"forceinline": False}
+    return numba.njit(pipeline_class=_LinkOnlyCompiler, **options)(function)
+
+
+def allocating_routine(function: Callable[..., Any]) -> Any:
+    """Compile a function that allocates arrays and that only allocating kernels call."""
+    return numba.njit(**_ALLOCATING)(function)
+
+
+def inline(function: Callable[..., Any]) -> Any:
+    """Compile a small function that only kernels call; LLVM inlines it there."""
+    return numba.njit(pipeline_class=_LinkOnlyCompiler, forceinline=True, **_OPTIONS)(function)
+
+
+class _Codegen:
+    """Code generator of a link-only library, which is never loaded: there is nothing to set."""
+
+    def __init__(self, codegen: Any) -> None:
+        self._codegen = codegen
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._codegen, name)
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Do nothing: only errors and Python objects need an environment; no kernel has these."""
+
+
+class _LinkOnlyLibrary(_Library):  # type: ignore[misc]
+    @property
+    def codegen(self) -> Any:
+        return _Codegen(self._codegen)
+
+    def _optimize_final_module(self) -> None:
+        """Do nothing: the kernel's library optimises the whole."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        return 0
+
+
+class _LinkOnlyCompiler(_Compiler):  # type: ignore[misc]
+    """numba's usual passes into a link-only library; Python cannot call the result."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Get numba's passes for compiled code."""
+        target = self.state.targetctx.codegen()
+        self.state.library = _LinkOnlyLibrary(target, self.state.func_id.func_qualname)
+        self.state.flags.no_cpython_wrapper = True
+        self.state.flags.no_cfunc_wrapper = True
+        return [_Passes.define_nopython_pipeline(self.state)]
+
+
+class _KernelCompiler(_Compiler):  # type: ignore[misc]
+    """numba's usual passes, announced: they run only where the cache has no code of a kernel."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Get numba's passes for compiled code."""
+        _announce()
+        return [_Passes.define_nopython_pipeline(self.state)]
+
+
+@cache
+def _announce() -> None:
+    """Tell, once in a process, why a first call takes so long."""
+    if sys.stderr is not None:
+        when = "once for this machine" if cache_folder() else "again: no cache folder is writable"
+        print(f"swnn: compiling kernels {when} (about 30 s) ...", file=sys.stderr)
+
+
+@cache
+def _package_stamp() -> bytes:
+    """Digest of every Python source of the package, in all its folders."""
+    root = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.digest()
+
+
+def _stamped(compiled: Any, options: dict[str, Any]) -> bool:
+    """Stamp a dispatcher's cache with the package and the options; False if it has no stamp."""
+    cache_file: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if not hasattr(cache_file, "_source_stamp"):
+        return False
+    # Two wrappers of one function with different options would share an entry.
+    cache_file._source_stamp = _package_stamp() + repr(sorted(options.items())).encode()
+    return True
+
+
+def _cached(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Compile a function on first use and cache it on disk where a folder can be written.
+
+    Where none can be, the function is compiled in every process instead of failing.
+    """
+    make: Any = numba.njit
+    try:
+        compiled = make(cache=True, pipeline_class=_KernelCompiler, **options)(function)
+        is_cached = _stamped(compiled, options)
+    except RuntimeError:  # numba: "no locator available": nothing is writable
+        is_cached = False
+    if not is_cached:
+        compiled = make(pipeline_class=_KernelCompiler, **options)(function)
+    KERNELS.append(compiled)
+    return compiled
+
+
+def cache_folder() -> Path | None:
+    """Folder under which the compiled kernels are kept; None if some are not kept on disk."""
+    folders = [compiled.stats.cache_path for compiled in KERNELS]
+    if not folders or None in folders:
+        return None
+    return Path(os.path.commonpath(folders))
