@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 import promises
 
-from swnn_kernels import HybridIndex, Rows, quantise, search
+from swnn_kernels import HybridIndex, QuantisedRows, quantise, search
 from swnn_xp import SWNNClassifier
 from swnn_xp.store import save_arrays
 
@@ -114,13 +114,13 @@ def main() -> None:
         values = repeated(folder, "quantised", *quantised)
         print(f"{n_rows:,} rows, {indices.size:,} non-zeros, 2**31 = {2**31:,}")
         with watched("build"):
-            index = HybridIndex.build(Rows(indptr, indices, values, WIDTH))
+            index = HybridIndex.build(QuantisedRows(indptr, indices, values, WIDTH))
         n_forward = index.stored.forward_hi.size
         print(f"index of {index.nbytes / 1e9:.1f} GB, {n_forward:,} forward entries")
         rows = [0, 5, BLOCK - 1, n_rows - 1, n_rows - BLOCK, n_rows - 77]
         starts = np.array(rows)[:, None] * SIZE + np.arange(SIZE)
         pointers = np.arange(len(rows) + 1) * SIZE
-        queries = Rows(pointers, indices[starts].ravel(), values[starts].ravel(), WIDTH)
+        queries = QuantisedRows(pointers, indices[starts].ravel(), values[starts].ravel(), WIDTH)
         for beta in (0.0, 1.0):
             with watched(f"search, beta {beta:g}"):
                 check(search(index, queries, 25, beta), rows, 25)

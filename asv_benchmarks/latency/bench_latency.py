@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from paper_loop import PaperLoop
 
-from swnn_kernels import HybridIndex, Labels, Rows, Session, Settings, quantise, rank
+from swnn_kernels import HybridIndex, Labels, QuantisedRows, Session, Settings, quantise, rank
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
 
@@ -48,7 +48,9 @@ def canonical(matrix):
     indptr = matrix.indptr.astype(np.int64)
     indices = matrix.indices.astype(np.int32)
     values = matrix.data.astype(np.float64)
-    return Rows(indptr, indices, quantise(indptr, indices, values), matrix.shape[1]), values
+    return QuantisedRows(
+        indptr, indices, quantise(indptr, indices, values), matrix.shape[1]
+    ), values
 
 
 def best_times(n_queries, *answers):

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from swnn_kernels.answer.session import Session
     from swnn_kernels.fixed_point import quantise
     from swnn_kernels.index.hybrid import HybridIndex, UntrustedIndex
-    from swnn_kernels.records import Rows, Settings
+    from swnn_kernels.records import QuantisedRows, Settings
     from swnn_kernels.vote import Labels, vote_batch
     from swnn_kernels.warming import warmup
 
 __all__ = [
     "HybridIndex",
     "Labels",
-    "Rows",
+    "QuantisedRows",
     "Session",
     "Settings",
     "UntrustedIndex",
@@ -36,7 +36,7 @@ __all__ = [
 _HOMES = {
     "HybridIndex": "index.hybrid",
     "Labels": "vote",
-    "Rows": "records",
+    "QuantisedRows": "records",
     "Session": "answer.session",
     "Settings": "records",
     "UntrustedIndex": "index.hybrid",

@@ -1,12 +1,7 @@
-"""Arrays with their dtypes as annotations: what the fields of a record hold in compiled code.
+"""What callers and kernels share: records, dtypes, scales and checks of arguments. Needs no numba.
 
-The scales of the fixed-point arithmetic, for code with numba and without.
-
-Why they are these: `docs/method/exactness.md`.
-
-What callers hand to the kernels: rows and settings.
-
-Checks of arguments, each in one place.
+Compiled code takes records of arrays: the annotation of a field says which dtype it has there.
+`docs/method/exactness.md` says why the scales of the fixed-point arithmetic are these.
 """
 
 from __future__ import annotations
@@ -54,13 +49,16 @@ MOST_VOTERS = 2**22
 """Neighbours whose votes are sure to fit into an int64: twice as many could overflow it."""
 
 
-class Rows(NamedTuple):
-    """Canonical quantised rows: features ascend in a row and do not repeat.
+class QuantisedRows(NamedTuple):
+    """Canonical rows of unit length in fixed point: features ascend in a row and do not repeat.
+
+    A quantised value of 0 still belongs to its row's support. Kernels take the arrays that
+    `prepared` makes; other backends have them in other libraries, or on a device.
 
     Examples
     --------
     >>> import numpy as np
-    >>> rows = Rows(np.array([0, 1, 2]), np.array([0, 1]), np.array([2**23] * 2), 2)
+    >>> rows = QuantisedRows(np.array([0, 1, 2]), np.array([0, 1]), np.array([2**23] * 2), 2)
     >>> rows.n_rows
     2
     """
@@ -73,11 +71,11 @@ class Rows(NamedTuple):
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self.indptr.size) - 1
+        return int(self.indptr.shape[0]) - 1
 
-    def prepared(self) -> Rows:
+    def prepared(self) -> QuantisedRows:
         """The same rows in arrays as kernels take them: contiguous, of fixed dtypes, read-only."""
-        return Rows(
+        return QuantisedRows(
             frozen(np.ascontiguousarray(self.indptr, dtype=np.int64)),
             frozen(np.ascontiguousarray(self.indices, dtype=np.int32)),
             frozen(np.ascontiguousarray(self.quantised, dtype=np.int32)),
@@ -86,7 +84,7 @@ class Rows(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """The method's parameters S, alpha and beta."""
+    """The method's parameters S, alpha and beta: they decide the answer."""
 
     n_neighbors: int
     alpha: float  # exponent of a similarity in its vote's weight

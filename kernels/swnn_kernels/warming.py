@@ -42,7 +42,7 @@ from swnn_kernels.learn.rank import rank_candidates
 from swnn_kernels.learn.scorer import Ranker, Scorer
 from swnn_kernels.learn.session import CandidateRanker
 from swnn_kernels.parse import ParseRules, parse_rows, powers_of_five, room_for_rows, scaled
-from swnn_kernels.records import Rows, Settings, frozen
+from swnn_kernels.records import QuantisedRows, Settings, frozen
 from swnn_kernels.vote import Labels, vote_batch
 
 _SELECTION = Selection((1,), 1, 1.0)
@@ -69,7 +69,7 @@ def warm_training() -> None:
     scores = np.empty(2, np.int64)
     look_up(bins.reshape(-1, 1), np.zeros((1, N_BINS), np.int64), scores)
     add_moments(np.ones((2, 2)), np.ones(2), np.zeros(2), np.zeros((2, 2)), np.zeros(2))
-    known = Rows(rows[0], rows[1], rows[2], 1)
+    known = QuantisedRows(rows[0], rows[1], rows[2], 1)
     similarities(known, _ints(0), found[0][:1], 1.0)
     mark_near(known, known, np.ones(2), 1.0)
     _descend(Block(0, names, right, labels.indptr, labels.indices))
@@ -102,7 +102,7 @@ def _scorer() -> Scorer:
 def warm_ranking() -> None:
     """Compile what ranking calls."""
     labels, scorer = Labels.prepare(_ints(0, 1, 2), _short(0, 0)), _scorer()
-    queries = Rows(_ints(0, 1), _short(0), _short(1), 1)
+    queries = QuantisedRows(_ints(0, 1), _short(0), _short(1), 1)
     found = _ints(0, 1), np.ones(2)
     batch = found[0].reshape(1, 2), found[1].reshape(1, 2)
     rank_candidates(labels, scorer, _SELECTION, queries, batch, 1)
@@ -152,7 +152,7 @@ def warm_searches() -> None:
         _search(index, rows, method)
 
 
-def _search(index: HybridIndex, rows: Rows, method: str) -> None:
+def _search(index: HybridIndex, rows: QuantisedRows, method: str) -> None:
     n_rows, settings = rows.n_rows, Settings(1, 1.0, 1.0)
     labels = Labels.prepare(np.arange(n_rows + 1), np.arange(n_rows))
     search(index, rows, 1, 1.0, method=method)
@@ -169,14 +169,14 @@ def _parse() -> None:
     parse_rows(text, (0, text.size), 1, rules, powers, room_for_rows(1, text.size))
 
 
-def _small_index() -> tuple[HybridIndex, Rows]:
+def _small_index() -> tuple[HybridIndex, QuantisedRows]:
     # Large enough for bitmaps to pay: fewer rows would have no frequent features.
     indptr, indices = np.arange(0, 1001, 10), np.tile(np.arange(10), 100)
-    rows = Rows(indptr, indices, quantise(indptr, indices, np.ones(1000)), 10)
+    rows = QuantisedRows(indptr, indices, quantise(indptr, indices, np.ones(1000)), 10)
     return HybridIndex.build(rows, frequent=0.0, fewest=1), rows
 
 
-def _build() -> tuple[HybridIndex, Rows]:
+def _build() -> tuple[HybridIndex, QuantisedRows]:
     index, rows = _small_index()
     untrusted = UntrustedIndex.from_arrays(index.arrays())
     untrusted.check_lists(rows.prepared().indices)  # of a batch, and of a session

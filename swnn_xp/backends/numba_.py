@@ -10,14 +10,12 @@ import numpy as np
 from swnn_kernels import (
     HybridIndex,
     Labels,
-    Rows,
     UntrustedIndex,
     available,
     rank,
     search,
     vote_batch,
 )
-from swnn_kernels import Settings as KernelSettings
 from swnn_kernels.records import Settings
 from swnn_xp.backends.index import DEFAULT_OPTIONS, CandidateScorer, Index, Options
 from swnn_xp.backends.placement import Placement
@@ -59,7 +57,7 @@ class NumbaIndex(Index):
     @classmethod
     def build(cls, rows: QuantisedRows, placement: Placement) -> NumbaIndex:
         """Prepare an index over the rows."""
-        return cls(HybridIndex.build(Rows(*rows)))
+        return cls(HybridIndex.build(rows))
 
     @classmethod
     def from_arrays(
@@ -84,7 +82,7 @@ class NumbaIndex(Index):
 
     def rows(self) -> QuantisedRows:
         """Return the rows that the index was built from."""
-        return QuantisedRows(*self.kernel_index.rows())
+        return self.kernel_index.rows()
 
     def arrays(self) -> dict[str, Any]:
         """Return the arrays of the kernels' index."""
@@ -107,10 +105,8 @@ class NumbaIndex(Index):
         options: Options = DEFAULT_OPTIONS,
     ) -> Neighbours:
         """Find the best rows of each query, never one that is marked as removed."""
-        rows, n_jobs = Rows(*queries), options.n_jobs
-        ids, sims = search(
-            self.kernel_index, rows, n_neighbors, beta, removed=removed, n_jobs=n_jobs
-        )
+        kernel, n_jobs = self.kernel_index, options.n_jobs
+        ids, sims = search(kernel, queries, n_neighbors, beta, removed=removed, n_jobs=n_jobs)
         return Neighbours(sims, ids)
 
     def rank(
@@ -123,9 +119,10 @@ class NumbaIndex(Index):
         options: Options = DEFAULT_OPTIONS,
     ) -> Ranking:
         """Find neighbours and let them vote, in one call."""
-        kernel, prepared, rows = self.kernel_index, labels.prepared, Rows(*queries)
-        n_jobs, how = options.n_jobs, KernelSettings(*settings)
-        return Ranking(*rank(kernel, prepared, rows, how, k, removed=removed, n_jobs=n_jobs))
+        kernel, prepared, n_jobs = self.kernel_index, labels.prepared, options.n_jobs
+        return Ranking(
+            *rank(kernel, prepared, queries, settings, k, removed=removed, n_jobs=n_jobs)
+        )
 
     def rank_found(
         self, found: Neighbours, labels: KernelLabels, alpha: float, k: int, options: Options
@@ -151,11 +148,11 @@ class NumbaIndex(Index):
         """Rank the candidates of neighbours that were found before."""
         from swnn_kernels.learn.rank import rank_candidates  # only rankers need it
 
-        rows, n_jobs = Rows(*queries), options.n_jobs
         scorer, selection = learned.scorer, learned.selection
-        near = found.ids, found.similarities
-        best = rank_candidates(labels.prepared, scorer, selection, rows, near, k, n_jobs=n_jobs)
-        return Ranking(*best)
+        near, n_jobs = (found.ids, found.similarities), options.n_jobs
+        return Ranking(
+            *rank_candidates(labels.prepared, scorer, selection, queries, near, k, n_jobs=n_jobs)
+        )
 
 
 def _remade(

@@ -94,7 +94,8 @@ class TorchIndex(ProductIndex):
         dense = torch.zeros((block.n_features, block.n_rows), dtype=torch.float64, device=device)
         number = torch.arange(block.n_rows, device=device)
         query = torch.repeat_interleave(number, row_sizes(block))
-        dense[block.indices.long(), query] = values
+        features = torch.as_tensor(block.indices, dtype=torch.int64)
+        dense[features, query] = values
         return dense
 
     def _times(self, matrix: torch.Tensor, dense: torch.Tensor) -> torch.Tensor:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swnn_kernels.learn.known_neighbours import mark_near, similarities
-from swnn_kernels.records import Rows
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.records import QuantisedRows, take_rows
@@ -165,7 +164,7 @@ def _add_near(
         asked |= live_mask(model)
         return
     settled = np.flatnonzero(~asked & live_mask(model))
-    plain, beta = Rows(*rows), model.ranking.settings.beta
+    beta = model.ranking.settings.beta
     least = np.full(model.n_positions, np.inf)
-    least[settled] = similarities(plain, settled, table[settled, -1:], beta)[:, 0] * _NEARLY
-    asked |= mark_near(plain, Rows(*take_rows(rows, np.flatnonzero(is_new))), least, beta)
+    least[settled] = similarities(rows, settled, table[settled, -1:], beta)[:, 0] * _NEARLY
+    asked |= mark_near(rows, take_rows(rows, np.flatnonzero(is_new)), least, beta)

@@ -18,7 +18,7 @@ from swnn_kernels.learn.candidates import N_BINS
 from swnn_kernels.learn.known_neighbours import similarities
 from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.learn.scorer import Ranker
-from swnn_kernels.records import Rows, frozen
+from swnn_kernels.records import frozen
 from swnn_kernels.vote import Labels
 from swnn_xp.backends import Options
 from swnn_xp.learn.candidates import Candidates, Voters, candidates_of, copy_numbers
@@ -124,7 +124,7 @@ def _candidates(
     """Leave-one-out candidates of the chosen rows, by their neighbours."""
     labels, selection, (plain, scaled) = model.checked_labels, ranking_of(model).selection, rows
     voters = Voters(Labels.prepare(labels.indptr, labels.indices), copy_numbers(plain, labels))
-    searched, step = Rows(*scaled).prepared(), _block_size(model, settings)
+    searched, step = scaled.prepared(), _block_size(model, settings)
     blocks = []
     for first in range(0, chosen.size, step):
         some = chosen[first : first + step]

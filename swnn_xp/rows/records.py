@@ -1,6 +1,6 @@
-"""The records that hold rows: of any array-API namespace, never mixing namespaces or devices.
+"""The records that hold rows, and how to cut, pick and stack them.
 
-Cut, pick and stack rows: of features or of labels, on any device.
+Their arrays are of any array-API namespace, but never of two, or on two devices.
 
 All records of rows hold ``indptr`` first, then one or more arrays with one element for each entry,
 and their width last. That is all these functions know of them.
@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
+
+from swnn_kernels.records import QuantisedRows as QuantisedRows
 
 Array: TypeAlias = Any
 """An array of any array-API namespace (NumPy, CuPy, torch, array-api-strict)."""
@@ -29,25 +31,6 @@ class ValueRows(NamedTuple):
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[np.float64]
-    n_features: int
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.indptr.shape[0]) - 1
-
-
-class QuantisedRows(NamedTuple):
-    """Canonical sparse rows of unit length in fixed point (see ``quantise_rows``).
-
-    Row ``i`` has the features ``indices[indptr[i]:indptr[i + 1]]``, ascending and without repeats,
-    and at the same positions of ``quantised`` their values times 2**23, rounded. A quantised value
-    of 0 still belongs to the row's support.
-    """
-
-    indptr: Array  # int64, (n_rows + 1,)
-    indices: Array  # int32, (nnz,)
-    quantised: Array  # int32, (nnz,)
     n_features: int
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import oracle
 
-from swnn_kernels import Labels, Rows, quantise
+from swnn_kernels import Labels, QuantisedRows, quantise
 
 
 def sparse(rows):
@@ -19,13 +19,15 @@ def sparse(rows):
 def canonical(rows):
     """Quantised rows."""
     indptr, indices, values = sparse(rows)
-    return Rows(indptr, indices, quantise(indptr, indices, values), rows.shape[1])
+    return QuantisedRows(indptr, indices, quantise(indptr, indices, values), rows.shape[1])
 
 
 def first_rows(rows, count):
     """The first rows as queries."""
     end = rows.indptr[count]
-    return Rows(rows.indptr[: count + 1], rows.indices[:end], rows.quantised[:end], rows.n_features)
+    return QuantisedRows(
+        rows.indptr[: count + 1], rows.indices[:end], rows.quantised[:end], rows.n_features
+    )
 
 
 def labels_of(sets):

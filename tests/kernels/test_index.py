@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernels import dense
-from swnn_kernels import HybridIndex, Rows, UntrustedIndex, search
+from swnn_kernels import HybridIndex, QuantisedRows, UntrustedIndex, search
 
 
 def example(n_rows=700, n_features=40, seed=0):
@@ -126,7 +126,9 @@ def test_missing_or_wrong_arrays_are_named():
 )
 def test_rows_that_are_not_canonical_are_refused(indptr, indices, quantised):
     with pytest.raises(ValueError, match="rows"):
-        HybridIndex.build(Rows(np.array(indptr), np.array(indices), np.array(quantised), 5))
+        HybridIndex.build(
+            QuantisedRows(np.array(indptr), np.array(indices), np.array(quantised), 5)
+        )
 
 
 def test_import_is_light():

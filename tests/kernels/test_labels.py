@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from swnn_kernels import HybridIndex, Labels, Rows, Settings, rank
+from swnn_kernels import HybridIndex, Labels, QuantisedRows, Settings, rank
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_bad_labels_are_refused(indptr, indices, message):
 
 
 def test_labels_of_other_rows_are_refused():
-    rows = Rows(np.array([0, 1]), np.array([0]), np.array([2**23]), 1)
+    rows = QuantisedRows(np.array([0, 1]), np.array([0]), np.array([2**23]), 1)
     labels = Labels.prepare(np.arange(3), np.arange(2))
     with pytest.raises(ValueError, match="labels of 2 rows for an index of 1"):
         rank(HybridIndex.build(rows), labels, rows, Settings(1, 1.0, 1.0), 1)
@@ -35,7 +35,7 @@ def test_a_batch_reads_the_labels_of_the_neighbours_only():
     code = """
 import ctypes, mmap
 import numpy as np
-from swnn_kernels import HybridIndex, Labels, Rows, Session, Settings, rank, vote_batch
+from swnn_kernels import HybridIndex, Labels, QuantisedRows, Session, Settings, rank, vote_batch
 
 page, n_pages = mmap.PAGESIZE, 50
 memory = mmap.mmap(-1, page * n_pages)
@@ -45,7 +45,7 @@ n_rows = ids.size // 8
 labels = Labels.prepare(np.arange(0, ids.size + 1, 8), ids)
 assert np.shares_memory(labels.indices, ids)
 features = np.arange(n_rows) % 100 + (np.arange(n_rows) == 0) * 100
-rows = Rows(np.arange(n_rows + 1), features, np.full(n_rows, 2**23), 101)
+rows = QuantisedRows(np.arange(n_rows + 1), features, np.full(n_rows, 2**23), 101)
 index = HybridIndex.build(rows)
 libc = ctypes.CDLL(None, use_errno=True)
 address = ctypes.c_void_p(ids.ctypes.data + page)

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from swnn_kernels import HybridIndex, Rows
+from swnn_kernels import HybridIndex, QuantisedRows
 
 
 def zipf_rows(n_rows, n_features, size):
@@ -18,7 +18,7 @@ def zipf_rows(n_rows, n_features, size):
     indptr = np.cumsum([0] + [row.size for row in rows])
     equal = np.repeat((2**23 / np.sqrt(np.diff(indptr))).astype(np.int32), np.diff(indptr))
     quantised = (equal * rng.uniform(0.3, 1.0, equal.size)).astype(np.int32)
-    return Rows(indptr, np.concatenate(rows), quantised, n_features)
+    return QuantisedRows(indptr, np.concatenate(rows), quantised, n_features)
 
 
 @pytest.mark.parametrize("size", [20, 150])

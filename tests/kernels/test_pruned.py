@@ -8,7 +8,7 @@ import oracle
 import pytest
 from kernels.dense import canonical, first_rows
 
-from swnn_kernels import HybridIndex, Labels, Rows, Session, Settings, quantise, search
+from swnn_kernels import HybridIndex, Labels, QuantisedRows, Session, Settings, quantise, search
 from swnn_kernels.neighbours.records import FIRST
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -110,7 +110,9 @@ def test_similarities_too_small_for_a_margin(weight, beta):
     indices[-1] = [3, 4, 5]
     indptr = np.arange(0, 3 * n_rows + 1, 3)
     quantised = quantise(indptr, indices.ravel(), np.ones(3 * n_rows))
-    index = HybridIndex.build(Rows(indptr, indices.ravel(), quantised, 6), frequent=0.0, fewest=1)
+    index = HybridIndex.build(
+        QuantisedRows(indptr, indices.ravel(), quantised, 6), frequent=0.0, fewest=1
+    )
     query = canonical(np.array([[weight] * 3 + [1.0] * 3]))
     ids, _ = search(index, query, 1, beta, method="exhaustive")
     assert ids.tolist() == [[n_rows - 1]]
@@ -168,7 +170,7 @@ def read_rows(path):
     indptr = np.cumsum([0] + [len(row) for row in pairs[:n_rows]])
     indices = np.array([int(f) for row in pairs for f, _ in row], dtype=np.int32)
     values = np.array([float(v) for row in pairs for _, v in row])
-    return Rows(indptr, indices, quantise(indptr, indices, values), n_features)
+    return QuantisedRows(indptr, indices, quantise(indptr, indices, values), n_features)
 
 
 @pytest.mark.parametrize("name", ["bibtex", "delicious"])

@@ -5,9 +5,18 @@ import oracle
 import pytest
 
 from kernels import dense
-from swnn_kernels import HybridIndex, Labels, Rows, Session, Settings, quantise, rank, search
+from swnn_kernels import (
+    HybridIndex,
+    Labels,
+    QuantisedRows,
+    Session,
+    Settings,
+    quantise,
+    rank,
+    search,
+)
 
-ONE_ROW = Rows(np.array([0, 2]), np.array([1, 3]), np.array([5033165, 6710886]), 5)
+ONE_ROW = QuantisedRows(np.array([0, 2]), np.array([1, 3]), np.array([5033165, 6710886]), 5)
 LABELS = Labels.prepare(np.array([0, 2]), np.array([4, 3_000_000]))
 SETTINGS = Settings(3, 1.0, 1.0)
 
@@ -53,7 +62,7 @@ def test_session_grows_with_k_and_query_length():
 
 
 def test_empty_index_and_empty_batch():
-    empty = Rows(np.array([0]), np.zeros(0, np.int32), np.zeros(0, np.int32), 5)
+    empty = QuantisedRows(np.array([0]), np.zeros(0, np.int32), np.zeros(0, np.int32), 5)
     ids, sims = search(HybridIndex.build(empty), ONE_ROW, 3, 1.0)
     assert ids.tolist() == [[-1, -1, -1]]
     assert sims.tolist() == [[0.0, 0.0, 0.0]]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from swnn_kernels import HybridIndex, Rows
+from swnn_kernels import HybridIndex, QuantisedRows
 from swnn_kernels._numba import inline, kernel, struct_view, table
 from swnn_kernels.answer.searcher import prune_buffers
 from swnn_kernels.index.arrays import PrunedIndex
@@ -40,7 +40,7 @@ def levels_index(rng, n_rows, n_features):
     there = rng.random((n_rows, n_features)) < 0.4
     values = np.where(rng.random(there.shape) < 0.3, 1 << 20, 1 << 16)[there]
     indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-    rows = Rows(indptr, np.nonzero(there)[1], values, n_features)
+    rows = QuantisedRows(indptr, np.nonzero(there)[1], values, n_features)
     index = HybridIndex.build(rows, frequent=0.0, fewest=1)
     assert index.stored.frequent_features.size == n_features
     rows = np.repeat(np.arange(n_rows), np.diff(index.stored.forward_indptr))

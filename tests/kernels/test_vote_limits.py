@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from swnn_kernels import HybridIndex, Labels, Rows, Session, Settings, rank, vote_batch
+from swnn_kernels import HybridIndex, Labels, QuantisedRows, Session, Settings, rank, vote_batch
 from swnn_kernels.records import MOST_VOTERS
 from swnn_xp import SWNNClassifier
 
@@ -36,7 +36,7 @@ def test_models_refuse_them_too(backend, monkeypatch):
             call(X)
     assert clf.kneighbors(X).ids.shape == (5, 10)  # neighbours that do not vote have no limit
     assert clf.set_params(n_neighbors=3).predict_topk(X, 1).scores.shape == (5, 1)
-    rows = Rows(np.arange(6), np.zeros(5, np.int32), np.full(5, 2**23, np.int32), 1)
+    rows = QuantisedRows(np.arange(6), np.zeros(5, np.int32), np.full(5, 2**23, np.int32), 1)
     labels = Labels.prepare(np.arange(6), np.zeros(5, np.int32))
     with pytest.raises(ValueError, match="5 neighbours would vote"):
         rank(HybridIndex.build(rows), labels, rows, Settings(10, 0.0, 1.0), 1)

@@ -17,10 +17,10 @@ left_out = [k.py_func.__name__ for k, s in zip(KERNELS, before) if not s]
 assert not left_out, left_out
 """
 USE_ALL = """
-from swnn_kernels import HybridIndex, Labels, Rows, Session, Settings, UntrustedIndex
+from swnn_kernels import HybridIndex, Labels, QuantisedRows, Session, Settings, UntrustedIndex
 from swnn_kernels import quantise, rank, search, vote_batch
 indptr, indices = np.array([0, 2, 3, 5], np.int32), np.array([0, 3, 1, 0, 2], np.uint16)
-rows = Rows(indptr, indices, quantise(indptr, indices, np.ones(5, np.float32)), 4)
+rows = QuantisedRows(indptr, indices, quantise(indptr, indices, np.ones(5, np.float32)), 4)
 labels, settings = Labels.prepare(np.arange(4), np.arange(3)), Settings(2, 1, 1)
 for frequent in (2.0, 0.5):
     built = HybridIndex.build(rows, frequent=frequent, fewest=1)

@@ -8,7 +8,7 @@ from learn.problems import digest, rows_and_labels
 
 import swnn_xp
 from swnn_kernels.learn.known_neighbours import mark_near, similarities
-from swnn_kernels.records import Rows
+from swnn_kernels.records import QuantisedRows
 from swnn_xp import SWNNRanker
 from swnn_xp.learn import neighbours as known_neighbours
 from swnn_xp.learn.neighbours import KnownNeighbours, refresh_neighbours
@@ -31,7 +31,7 @@ def forgetful(clf):
 def brute_force(clf, width):
     """Neighbours by position, one row at a time, from similarities of all pairs."""
     model = clf.model_
-    rows, n = Rows(*model.rows()), model.n_positions
+    rows, n = model.rows(), model.n_positions
     there = np.ones(n, bool) if model.removed is None else ~model.removed
     found = np.full((n, width), -1, np.int32)
     for row in np.flatnonzero(there):
@@ -129,10 +129,10 @@ def test_similarities(beta):
     rows = quantise_rows(canonical_rows(X[:40], "X"))
     clf = SWNNRanker(n_neighbors=6, beta=beta, learn_weights=False).fit(X[:40], Y[:40])
     sims, ids = clf.kneighbors(X[:40], 9)
-    found = similarities(Rows(*rows), np.arange(40), ids, beta)
+    found = similarities(rows, np.arange(40), ids, beta)
     np.testing.assert_array_equal(found, sims)
     least = np.where(ids[:, 8] >= 0, sims[:, 8], np.inf)
-    near = mark_near(Rows(*rows), Rows(*quantise_rows(canonical_rows(X[40:45], "X"))), least, beta)
+    near = mark_near(rows, quantise_rows(canonical_rows(X[40:45], "X")), least, beta)
     to_new = SWNNRanker(n_neighbors=5, beta=beta, learn_weights=False).fit(X[40:45], Y[40:45])
     best = to_new.kneighbors(X[:40], 1).similarities[:, 0]
     np.testing.assert_array_equal(near, (best > 0) & (best >= least))
@@ -140,8 +140,8 @@ def test_similarities(beta):
 
 def test_rows_of_other_types_are_converted():
     """The kernels read copies, which must live until they return."""
-    rows, new = (Rows(*quantise_rows(canonical_rows(part, "X"))) for part in (X[:40], X[40:80]))
-    wide = [Rows(*(part.astype(np.int64) for part in one[:3]), 20) for one in (rows, new)]
+    rows, new = (quantise_rows(canonical_rows(part, "X")) for part in (X[:40], X[40:80]))
+    wide = [QuantisedRows(*(part.astype(np.int64) for part in one[:3]), 20) for one in (rows, new)]
     ids, least = np.arange(40)[::-1, None], np.linspace(0, 1, 40)
     near = mark_near(rows, new, least, 1.0)
     assert 0 < near.sum() < 40
@@ -151,7 +151,7 @@ def test_rows_of_other_types_are_converted():
 
 
 def test_rows_out_of_range():
-    rows = Rows(*quantise_rows(canonical_rows(X[:3], "X")))
+    rows = quantise_rows(canonical_rows(X[:3], "X"))
     for of, ids in (([3], [[0]]), ([0], [[3]]), ([0], [[-2]]), ([-1], [[0]])):
         with pytest.raises(ValueError, match="rows must lie in"):
             similarities(rows, np.asarray(of), np.asarray(ids), 1.0)

@@ -74,10 +74,10 @@ def by_kernel(method: str) -> Callable[..., Answers]:
     def answer(case: Case, clf: Any, Q: sp.csr_array) -> Answers:
         compacted = copy.copy(clf).compact()
         held = compacted.model_
-        rows = swnn_kernels.Rows(*held.rows())
+        rows = held.rows()
         index = swnn_kernels.HybridIndex.build(rows, frequent=case.frequent, fewest=1)
-        query = swnn_kernels.Rows(*held.queries(Q))
-        settings = swnn_kernels.Settings(*compacted.current_model().ranking.settings)
+        query = held.queries(Q)
+        settings = compacted.current_model().ranking.settings
         find = settings.n_neighbors, settings.beta
         found = swnn_kernels.search(index, query, *find, method=method)
         labels = swnn_kernels.Labels.prepare(*held.labels[:2])

@@ -13,7 +13,7 @@ from swnn_kernels.index.validation import check_rows
 from swnn_kernels.neighbours.records import Task
 from swnn_kernels.parallel import in_parallel
 from swnn_kernels.records import (
-    Rows,
+    QuantisedRows,
     Settings,
     check_k,
     check_n_jobs,
@@ -31,7 +31,7 @@ class _Job:
 
     index: HybridIndex
     labels: Labels
-    queries: Rows
+    queries: QuantisedRows
     settings: Settings
     k: int
     removed: np.ndarray
@@ -40,7 +40,7 @@ class _Job:
 
 def search(
     index: HybridIndex,
-    queries: Rows,
+    queries: QuantisedRows,
     n_neighbors: int,
     beta: float,
     *,
@@ -54,7 +54,7 @@ def search(
     ----------
     index : HybridIndex
         The training rows.
-    queries : Rows
+    queries : QuantisedRows
         Canonical quantised queries.
     n_neighbors : int
         How many rows to return for a query.
@@ -75,7 +75,7 @@ def search(
     Examples
     --------
     >>> import numpy as np
-    >>> rows = Rows(np.array([0, 1, 2]), np.array([0, 1]), np.array([2**23] * 2), 2)
+    >>> rows = QuantisedRows(np.array([0, 1, 2]), np.array([0, 1]), np.array([2**23] * 2), 2)
     >>> ids, sims = search(HybridIndex.build(rows), rows, 2, 1.0)
     >>> ids.tolist()
     [[0, -1], [1, -1]]
@@ -89,7 +89,7 @@ def search(
 def rank(
     index: HybridIndex,
     labels: Labels,
-    queries: Rows,
+    queries: QuantisedRows,
     settings: Settings,
     k: int,
     *,
@@ -105,7 +105,7 @@ def rank(
         The training rows.
     labels : Labels
         Their labels, prepared once for all calls.
-    queries : Rows
+    queries : QuantisedRows
         Canonical quantised queries.
     settings : Settings
         The method's S, alpha and beta.
@@ -132,7 +132,7 @@ def check_fit(index: HybridIndex, labels: Labels) -> None:
         raise ValueError(f"labels of {labels.n_rows} rows for an index of {index.n_rows}")
 
 
-def _checked(index: HybridIndex, queries: Rows) -> Rows:
+def _checked(index: HybridIndex, queries: QuantisedRows) -> QuantisedRows:
     queries = queries._replace(n_features=index.n_features).prepared()
     check_rows(queries, "queries")
     index.check_lists(queries.indices)

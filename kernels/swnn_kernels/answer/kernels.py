@@ -17,7 +17,7 @@ from swnn_kernels.index.arrays import Postings, PrunedIndex
 from swnn_kernels.neighbours.exhaustive import search_exhaustive
 from swnn_kernels.neighbours.pruned import search_pruned
 from swnn_kernels.neighbours.records import PruneBuffers, Query, QueryBuffers, Task
-from swnn_kernels.records import VOTE_SCALE, Float64, Int64, Rows, Uint8, frozen
+from swnn_kernels.records import VOTE_SCALE, Float64, Int64, QuantisedRows, Uint8, frozen
 from swnn_kernels.vote import Labels, vote
 
 BAD_IDS = -1
@@ -52,7 +52,7 @@ class ExhaustiveCall(NamedTuple):
     buffers: QueryBuffers
     labels: Labels
     task: Task
-    queries: Rows
+    queries: QuantisedRows
     raw: RawQuery
     ids: Int64  # answers of all queries, one after the other
     values: Float64
@@ -66,7 +66,7 @@ class PrunedCall(NamedTuple):
     prune: PruneBuffers
     labels: Labels
     task: Task
-    queries: Rows
+    queries: QuantisedRows
     raw: RawQuery
     ids: Int64  # answers of all queries, one after the other
     values: Float64

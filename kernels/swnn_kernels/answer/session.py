@@ -13,7 +13,7 @@ from swnn_kernels.answer.searcher import Searcher, room_for
 from swnn_kernels.index.hybrid import HybridIndex
 from swnn_kernels.neighbours.records import Task
 from swnn_kernels.records import (
-    Rows,
+    QuantisedRows,
     Settings,
     check_budget,
     check_feature_weights,
@@ -55,7 +55,7 @@ class Session:
     Examples
     --------
     >>> import numpy as np
-    >>> rows = Rows(np.array([0, 1, 2]), np.array([0, 1]), np.array([2**23] * 2), 2)
+    >>> rows = QuantisedRows(np.array([0, 1, 2]), np.array([0, 1]), np.array([2**23] * 2), 2)
     >>> labels = Labels.prepare(np.array([0, 1, 2]), np.array([7, 8]))
     >>> session = Session(HybridIndex.build(rows), labels, Settings(5, 1.0, 1.0))
     >>> best, scores = session.predict_one([1], [0.5], k=2)
@@ -100,7 +100,7 @@ class Session:
         entries = np.zeros(longest, np.int64), np.zeros(longest)
         checked = self._index.checked_lists
         raw = kernels.RawQuery(*entries, self._weights, checked, indptr, n_features)
-        query = Rows(
+        query = QuantisedRows(
             frozen(indptr), frozen(buffers.indices), frozen(buffers.quantised), n_features,
         )  # fmt: skip
         # Answers are copied out of these: quicker than to allocate them in the kernel's shape.
@@ -156,7 +156,7 @@ class Session:
 
         Examples
         --------
-        >>> rows = Rows(np.array([0, 1, 2]), np.array([0, 1]), np.array([2**23] * 2), 2)
+        >>> rows = QuantisedRows(np.array([0, 1, 2]), np.array([0, 1]), np.array([2**23] * 2), 2)
         >>> labels = Labels.prepare(np.array([0, 1, 2]), np.array([7, 8]))
         >>> session = Session(HybridIndex.build(rows), labels, Settings(2, 1.0, 1.0))
         >>> session.rank_one([1], [0.5], k=1)[2].tolist()

@@ -44,7 +44,7 @@ from swnn_kernels.index.layout import (
     set_bit,
     words_of,
 )
-from swnn_kernels.records import FRACTION_BITS, Int64, Rows, Uint8, Uint32
+from swnn_kernels.records import FRACTION_BITS, Int64, QuantisedRows, Uint8, Uint32
 
 _MOST_LISTED = 0.005  # share of a feature's values that may stay in its list
 _ALIKE = 0.85  # mean of the levels over the large one from which one bitmap is enough
@@ -53,7 +53,7 @@ _SHIFT = np.uint32(20)
 _LOWEST = (127 - 10) * 8  # ratios of 2**-10 and less fall into the first bucket
 _ONE = 2.0**FRACTION_BITS
 
-_open_rows = struct_view(Rows)
+_open_rows = struct_view(QuantisedRows)
 
 
 class Levels(NamedTuple):
@@ -146,7 +146,7 @@ def _choose(counts, tops, small, large, last_bucket):  # type: ignore[no-untyped
 
 
 def choose_levels(
-    rows: Rows, frequent_id: np.ndarray, scales: np.ndarray, n_frequent: int
+    rows: QuantisedRows, frequent_id: np.ndarray, scales: np.ndarray, n_frequent: int
 ) -> Levels:
     """Choose the levels of the frequent features."""
     counts = np.zeros((n_frequent, _BUCKETS), dtype=np.int64)
@@ -361,7 +361,7 @@ _MOST_BYTES = 12  # for a non-zero in all
 _MOST_FREQUENT = 2**15  # a key, twice a frequent id, fits 16 bits
 
 
-def build_arrays(rows: Rows, frequent: float | None, fewest: int) -> StoredArrays:
+def build_arrays(rows: QuantisedRows, frequent: float | None, fewest: int) -> StoredArrays:
     """Build the arrays of an index from checked rows."""
     counts = np.zeros(rows.n_features, dtype=np.int64)
     count_features(rows.indices, counts)
@@ -391,7 +391,7 @@ def build_arrays(rows: Rows, frequent: float | None, fewest: int) -> StoredArray
 
 
 def _allocated(
-    rows: Rows, features: np.ndarray, levels: Levels, n_listed: np.ndarray
+    rows: QuantisedRows, features: np.ndarray, levels: Levels, n_listed: np.ndarray
 ) -> PrunedIndex:
     """Allocate the arrays that `fill` fills; those of the rows are still missing."""
     list_indptr = np.zeros(rows.n_features + 2, dtype=np.int64)

@@ -27,7 +27,7 @@ from swnn_kernels.index.arrays import Postings, PrunedIndex, StoredArrays, prune
 from swnn_kernels.index.build import FEWEST, build_arrays
 from swnn_kernels.index.validation import check_entries, check_layout, check_rows
 from swnn_kernels.parallel import once_property
-from swnn_kernels.records import Int64, Rows, Uint8, Uint32, frozen
+from swnn_kernels.records import Int64, QuantisedRows, Uint8, Uint32, frozen
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class HybridIndex:
     Examples
     --------
     >>> import numpy as np
-    >>> rows = Rows(np.array([0, 1, 2]), np.array([0, 1]), np.array([2**23, 2**23]), 2)
+    >>> rows = QuantisedRows(np.array([0, 1, 2]), np.array([0, 1]), np.array([2**23, 2**23]), 2)
     >>> index = HybridIndex.build(rows)
     >>> index.n_rows, index.nnz
     (2, 2)
@@ -57,12 +57,14 @@ class HybridIndex:
     """Which features' postings lists are known to be sound; empty if all are."""
 
     @classmethod
-    def build(cls, rows: Rows, *, frequent: float | None = None, fewest: int = FEWEST) -> Self:
+    def build(
+        cls, rows: QuantisedRows, *, frequent: float | None = None, fewest: int = FEWEST
+    ) -> Self:
         """Build the index of canonical quantised rows.
 
         Parameters
         ----------
-        rows : Rows
+        rows : QuantisedRows
             Training rows.
         frequent : float, optional
             Share of the rows from which a feature counts as frequent; the answers do not depend on
@@ -162,12 +164,12 @@ class HybridIndex:
         layout.invert(self.pruned_table, table(out), counts, np.empty_like(counts))
         return out._replace(indptr=frozen(indptr), rows=frozen(rows), quantised=frozen(quantised))
 
-    def rows(self) -> Rows:
+    def rows(self) -> QuantisedRows:
         """Return the rows that the index was built from."""
         indptr = np.zeros(self.n_rows + 1, dtype=np.int64)
         np.cumsum(self.stored.row_sizes[: self.n_rows], out=indptr[1:])
         indices = np.empty(self.nnz, dtype=np.int32)
-        rows = Rows(indptr, indices, np.empty(self.nnz, dtype=np.int32), self.n_features)
+        rows = QuantisedRows(indptr, indices, np.empty(self.nnz, dtype=np.int32), self.n_features)
         postings = self._inverted()
         layout.transpose(table(postings), table(rows), np.zeros(self.n_rows, dtype=np.int32))
         return rows
@@ -240,7 +242,7 @@ class UntrustedIndex(HybridIndex):
 
     Examples
     --------
-    >>> rows = Rows(np.array([0, 1, 2]), np.array([0, 1]), np.array([2**23] * 2), 2)
+    >>> rows = QuantisedRows(np.array([0, 1, 2]), np.array([0, 1]), np.array([2**23] * 2), 2)
     >>> arrays = HybridIndex.build(rows).arrays()
     >>> UntrustedIndex.from_arrays(arrays).n_rows
     2
@@ -274,7 +276,7 @@ class UntrustedIndex(HybridIndex):
         if bad >= 0:
             raise ValueError(f"index: the list of feature {bad} is damaged")
 
-    def rows(self) -> Rows:
+    def rows(self) -> QuantisedRows:
         """Return the rows that the index was built from, after a check of all arrays."""
         self._check_once()
         return super().rows()

@@ -15,7 +15,7 @@ from swnn_kernels.index.layout import (
     quantised_of,
     words_of,
 )
-from swnn_kernels.records import FRACTION_BITS, Rows, check_indptr
+from swnn_kernels.records import FRACTION_BITS, QuantisedRows, check_indptr
 
 _LARGEST = 2**FRACTION_BITS
 _MOST_FREQUENT = 2**15
@@ -87,7 +87,7 @@ def _first_not_frequent(forward_hi, n_frequent):  # type: ignore[no-untyped-def]
     return -1
 
 
-def check_rows(rows: Rows, what: str = "rows") -> None:
+def check_rows(rows: QuantisedRows, what: str = "rows") -> None:
     """Rows must be canonical: ids in range, ascending, without repeats, values in range."""
     if rows.indices.ndim != 1 or rows.indices.shape != rows.quantised.shape:
         raise ValueError(f"{what}: indices and quantised values must have one length")
@@ -153,7 +153,9 @@ def check_layout(stored: StoredArrays) -> None:
 
 def check_entries(stored: StoredArrays, index: PrunedIndex) -> None:
     """Raise ValueError unless the entries fit pointers that have passed `check_layout`."""
-    lists = Rows(stored.list_indptr, stored.list_rows, stored.list_quantised, stored.n_rows)
+    lists = QuantisedRows(
+        stored.list_indptr, stored.list_rows, stored.list_quantised, stored.n_rows
+    )
     check_rows(lists, "lists")
     if _first_not_frequent(stored.forward_hi, stored.frequent_features.size) >= 0:
         raise ValueError("index: a forward row has a feature that is not frequent")

@@ -6,9 +6,9 @@ import numpy as np
 
 from swnn_kernels._numba import kernel, struct_view, table
 from swnn_kernels.fixed_point import similarity
-from swnn_kernels.records import Rows, frozen
+from swnn_kernels.records import QuantisedRows, frozen
 
-_open_rows = struct_view(Rows)
+_open_rows = struct_view(QuantisedRows)
 
 
 @kernel
@@ -34,12 +34,12 @@ def _similarities(rows_table, of, ids, beta, scattered, out):  # type: ignore[no
             scattered[rows.indices[f]] = 0
 
 
-def similarities(rows: Rows, of: np.ndarray, ids: np.ndarray, beta: float) -> np.ndarray:
+def similarities(rows: QuantisedRows, of: np.ndarray, ids: np.ndarray, beta: float) -> np.ndarray:
     """Similarity of each row ``of`` with the rows in its line of ``ids``; 0 where that is -1.
 
     Examples
     --------
-    >>> rows = Rows(np.array([0, 1, 2]), np.array([0, 0]), np.array([2**23] * 2), 1)
+    >>> rows = QuantisedRows(np.array([0, 1, 2]), np.array([0, 0]), np.array([2**23] * 2), 1)
     >>> similarities(rows, np.array([1]), np.array([[0, -1]]), 1.0).tolist()
     [[1.0, 0.0]]
     """
@@ -76,19 +76,21 @@ def _mark_near(rows_table, new_table, lists, least, beta, sums, near):  # type: 
                     break
 
 
-def mark_near(rows: Rows, new: Rows, least: np.ndarray, beta: float) -> np.ndarray:
+def mark_near(
+    rows: QuantisedRows, new: QuantisedRows, least: np.ndarray, beta: float
+) -> np.ndarray:
     """Mark the rows that have a similarity above 0, and of ``least`` or more, with a new row.
 
     Parameters
     ----------
-    rows, new : Rows
+    rows, new : QuantisedRows
         Over the same features.
     least : array of float64, (n_rows,)
     beta : float
 
     Examples
     --------
-    >>> rows = Rows(np.array([0, 1, 2]), np.array([0, 0]), np.array([2**23] * 2), 1)
+    >>> rows = QuantisedRows(np.array([0, 1, 2]), np.array([0, 0]), np.array([2**23] * 2), 1)
     >>> mark_near(rows, rows, np.array([0.5, 1.5]), 1.0).tolist()
     [True, False]
     """
@@ -107,6 +109,6 @@ def mark_near(rows: Rows, new: Rows, least: np.ndarray, beta: float) -> np.ndarr
     return near != 0
 
 
-def _check(rows: Rows, ids: np.ndarray, least: int) -> None:
+def _check(rows: QuantisedRows, ids: np.ndarray, least: int) -> None:
     if ids.size and not least <= ids.min() <= ids.max() < rows.n_rows:
         raise ValueError(f"rows must lie in {least}..{rows.n_rows - 1}")

@@ -38,7 +38,7 @@ from swnn_kernels.learn.scorer import (
     look_up_buffers,
 )
 from swnn_kernels.parallel import in_parallel
-from swnn_kernels.records import Float64, Int32, Int64, Rows, check_k, check_n_jobs, frozen
+from swnn_kernels.records import Float64, Int32, Int64, QuantisedRows, check_k, check_n_jobs, frozen
 from swnn_kernels.vote import Labels
 
 SCORE_BITS = 38
@@ -75,7 +75,7 @@ class RankCall(NamedTuple):
     best_scores: Float64
 
 
-_open_scorer, _open_rows = struct_view(Scorer), struct_view(Rows)
+_open_scorer, _open_rows = struct_view(Scorer), struct_view(QuantisedRows)
 _open_buffers, _open_call = struct_view(RankBuffers), struct_view(RankCall)
 _open_look_ups = struct_view(LookUps)
 
@@ -223,7 +223,7 @@ def rank_candidates(
     labels: Labels,
     scorer: Scorer,
     selection: Selection,
-    queries: Rows,
+    queries: QuantisedRows,
     found: tuple[np.ndarray, np.ndarray],
     k: int,
     *,
@@ -237,7 +237,7 @@ def rank_candidates(
         Labels of the rows that were searched.
     scorer : Scorer
     selection : Selection
-    queries : Rows
+    queries : QuantisedRows
         The queries themselves, not scaled by feature weights.
     found : ids, sims
         Their neighbours, (n_queries, n_neighbors), best first; missing ones are -1 and 0.
@@ -258,7 +258,7 @@ def rank_candidates(
     >>> vote = np.zeros(2 * N_BINS, np.int64)
     >>> ranker = Ranker(np.array([0, 0, 1]), np.array([0], np.int32), np.array([2**14], np.int16),
     ...                 np.zeros(2, np.int64), np.array([0, 1], np.uint8), vote, 1)
-    >>> queries = Rows(np.array([0, 1]), np.array([0]), np.array([2**23]), 1)
+    >>> queries = QuantisedRows(np.array([0, 1]), np.array([0]), np.array([2**23]), 1)
     >>> found = np.array([[0, 1]]), np.array([[0.5, 0.5]])
     >>> scorer = Scorer.prepare(ranker, 1)
     >>> best = rank_candidates(labels, scorer, Selection((2,), 5, 1.0), queries, found, 2)
