@@ -8,7 +8,18 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import inline, kernel
-from swnn_kernels.records import COS_SCALE, FRACTION_BITS, MAGNITUDE_SCALE, VOTE_SCALE
+from swnn_kernels.records import (
+    COS_SCALE,
+    FRACTION_BITS,
+    MAGNITUDE_SCALE,
+    VOTE_SCALE,
+    Bool,
+    Float,
+    Float64,
+    Int,
+    Int32,
+    Int64,
+)
 
 _ONE = 2.0**FRACTION_BITS
 _ONE_WORD = 2**19  # this many squares of 2**44 would overflow an int64
@@ -16,7 +27,7 @@ _LOW = 2**32 - 1
 
 
 @inline
-def quantise_row(values, start, stop, out, at):  # type: ignore[no-untyped-def]
+def quantise_row(values: Float64, start: Int, stop: Int, out: Int32, at: Int) -> Bool:
     """Quantise ``values[start:stop]`` into ``out[at:]``; return False if one is not finite."""
     largest = 0.0
     finite = True
@@ -48,7 +59,7 @@ def quantise_row(values, start, stop, out, at):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _quantise(indptr, values, quantised):  # type: ignore[no-untyped-def]
+def _quantise(indptr: Int64, values: Float64, quantised: Int32) -> Int:
     """Quantise all rows; return the first one that holds a value that is not finite, or -1."""
     for row in range(indptr.size - 1):
         if not quantise_row(values, indptr[row], indptr[row + 1], quantised, indptr[row]):
@@ -91,7 +102,7 @@ def quantise(indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> np.
 
 
 @inline
-def similarity(dot, overlap, query_size, row_size, beta):  # type: ignore[no-untyped-def]
+def similarity(dot: Int, overlap: Int, query_size: Int, row_size: Int, beta: Float) -> Float:
     """Similarity of a row whose integer dot product and overlap with the query are known."""
     cos = np.float64(dot) * COS_SCALE
     if beta == 0.0:
@@ -105,7 +116,7 @@ def similarity(dot, overlap, query_size, row_size, beta):  # type: ignore[no-unt
 
 
 @inline
-def vote_weight(sim, alpha):  # type: ignore[no-untyped-def]
+def vote_weight(sim: Float, alpha: Float) -> Int:
     """Weight of a vote, Sim**alpha, as an integer."""
     weight = 1.0
     if alpha == 1.0:

@@ -6,16 +6,17 @@ A row is better than another if its similarity is larger or, at equal similarity
 from __future__ import annotations
 
 from swnn_kernels._numba import inline
+from swnn_kernels.records import Bool, Float, Float64, Int, Int64
 
 
 @inline
-def better(sim, row, other_sim, other_row):  # type: ignore[no-untyped-def]
+def better(sim: Float, row: Int, other_sim: Float, other_row: Int) -> Bool:
     """Whether (sim, row) ranks before (other_sim, other_row)."""
     return sim > other_sim or (sim == other_sim and row < other_row)
 
 
 @inline
-def _sift_down(sims, rows, size, sim, row):  # type: ignore[no-untyped-def]
+def _sift_down(sims: Float64, rows: Int64, size: Int, sim: Float, row: Int) -> None:
     """Put (sim, row) where it belongs, starting from a hole at the top."""
     at = 0
     while True:
@@ -35,7 +36,7 @@ def _sift_down(sims, rows, size, sim, row):  # type: ignore[no-untyped-def]
 
 
 @inline
-def push(sims, rows, size, capacity, sim, row):  # type: ignore[no-untyped-def]
+def push(sims: Float64, rows: Int64, size: Int, capacity: Int, sim: Float, row: Int) -> Int:
     """Offer a row to the heap; return the new size."""
     if size < capacity:
         at = size
@@ -55,7 +56,7 @@ def push(sims, rows, size, capacity, sim, row):  # type: ignore[no-untyped-def]
 
 
 @inline
-def sort_best_first(sims, rows, size):  # type: ignore[no-untyped-def]
+def sort_best_first(sims: Float64, rows: Int64, size: Int) -> None:
     """Turn the heap into a list, best first."""
     for last in range(size - 1, 0, -1):
         sim = sims[last]

@@ -7,14 +7,21 @@ Compiled code takes records of arrays: the annotation of a field says which dtyp
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+Int: TypeAlias = Any
+"""An integer in compiled code: numba infers of which size."""
+Float: TypeAlias = Any
+"""A float32 or float64 in compiled code."""
+Bool: TypeAlias = Any
+"""A truth value in compiled code."""
 Uint8 = Annotated[np.ndarray, np.uint8]
 Uint16 = Annotated[np.ndarray, np.uint16]
 Uint32 = Annotated[np.ndarray, np.uint32]
 Uint64 = Annotated[np.ndarray, np.uint64]
+Int8 = Annotated[np.ndarray, np.int8]
 Int16 = Annotated[np.ndarray, np.int16]
 Int32 = Annotated[np.ndarray, np.int32]
 Int64 = Annotated[np.ndarray, np.int64]

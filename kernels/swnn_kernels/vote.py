@@ -11,11 +11,14 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from swnn_kernels._numba import inline, kernel, struct_view, table
+from swnn_kernels._numba import Table, inline, kernel, struct_view, table
 from swnn_kernels.fixed_point import vote_weight
 from swnn_kernels.heap import push, sort_best_first
 from swnn_kernels.records import (
     VOTE_SCALE,
+    Float,
+    Float64,
+    Int,
     Int32,
     Int64,
     check_indptr,
@@ -98,7 +101,7 @@ def vote_buffers(most_labels: int, k: int) -> VoteBuffers:
 
 
 @inline
-def _add(buffers, bits, label, weight):  # type: ignore[no-untyped-def]
+def _add(buffers: VoteBuffers, bits: Int, label: Int, weight: Int) -> None:
     """Add a weight to a label's sum in a table of 2**bits slots."""
     labels, mask = buffers.slot_labels, (1 << bits) - 1
     slot = np.int64((np.uint64(label) * _SPREAD) >> np.uint64(64 - bits)) & mask
@@ -112,7 +115,7 @@ def _add(buffers, bits, label, weight):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _table_bits(labels, buffers, rows, found):  # type: ignore[no-untyped-def]
+def _table_bits(labels: Labels, buffers: VoteBuffers, rows: Int64, found: Int) -> Int:
     """Size of the hash table for one query, twice its votes: nothing longer is cleared."""
     votes = 0
     for i in range(found):
@@ -124,7 +127,9 @@ def _table_bits(labels, buffers, rows, found):  # type: ignore[no-untyped-def]
 
 
 @inline
-def vote(labels, buffers, rows, sims, found, alpha):  # type: ignore[no-untyped-def]
+def vote(
+    labels: Labels, buffers: VoteBuffers, rows: Int64, sims: Float64, found: Int, alpha: Float
+) -> Int:
     """Fill ``best_sums`` and ``best_labels`` of the buffers, best first; return how many."""
     bits = _table_bits(labels, buffers, rows, found)
     buffers.slot_labels[: 1 << bits] = _EMPTY
@@ -188,9 +193,15 @@ def vote_batch(
 
 
 @kernel
-def _vote_all(  # type: ignore[no-untyped-def]
-    labels_table, buffers_table, rows, sims, alpha, out_labels, out_scores
-):
+def _vote_all(
+    labels_table: Table[Labels],
+    buffers_table: Table[VoteBuffers],
+    rows: Int64,
+    sims: Float64,
+    alpha: Float,
+    out_labels: Int64,
+    out_scores: Float64,
+) -> None:
     """Vote for every query."""
     labels, buffers = _open_labels(labels_table), _open_buffers(buffers_table)
     for q in range(rows.shape[0]):

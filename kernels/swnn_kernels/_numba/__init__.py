@@ -24,12 +24,13 @@ try:
         leading_zeros,
         prefetch,
     )
-    from swnn_kernels._numba.struct_views import struct_view, table
+    from swnn_kernels._numba.struct_views import Table, struct_view, table
 except Exception as error:  # a broken installation, or a changed interface, may raise anything
     _line = " ".join(f"{type(error).__name__}: {error}".split())
     raise ImportError(f"numba cannot be used: {_line}") from error
 
 __all__ = [
+    "Table",
     "allocating_kernel",
     "allocating_routine",
     "bits_to_float",

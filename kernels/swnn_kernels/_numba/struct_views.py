@@ -10,8 +10,9 @@ dtype, numbers, other records.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from llvmlite import ir
@@ -29,6 +30,13 @@ _infer: Any = templates.infer_getattr
 _populate: Any = arrayobj.populate_array
 
 _I64 = ir.IntType(64)
+Record = TypeVar("Record")
+
+
+class Table(Generic[Record]):
+    """The table of a record, as an annotation: at run time it is an array of words."""
+
+
 _WORDS = 2  # of a field in a table: address and size of an array, or a number and nothing
 
 
@@ -126,7 +134,7 @@ def _read_field(context: Any, builder: Any, view: Any, pointer: Any, attribute: 
     return array._getvalue()
 
 
-def struct_view(record: Any) -> Any:
+def struct_view(record: type[Record]) -> Callable[[Table[Record]], Record]:
     """Make a function for kernels that turns a table into a view of a record of this class."""
     view_type: Any = StructView(record)
 
@@ -137,7 +145,8 @@ def struct_view(record: Any) -> Any:
 
         return view_type(addresses), generate
 
-    return open_table
+    opened: Callable[[Table[Record]], Record] = open_table
+    return opened
 
 
 class _Words:

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swnn_kernels._numba import inline, kernel, struct_view
+from swnn_kernels._numba import Table, inline, kernel, struct_view
 from swnn_kernels.fixed_point import quantise_row
 from swnn_kernels.heap import sort_best_first
 from swnn_kernels.index.arrays import Postings, PrunedIndex
 from swnn_kernels.neighbours.exhaustive import search_exhaustive
 from swnn_kernels.neighbours.pruned import search_pruned
 from swnn_kernels.neighbours.records import PruneBuffers, Query, QueryBuffers, Task
-from swnn_kernels.records import VOTE_SCALE, Float64, Int64, QuantisedRows, Uint8, frozen
+from swnn_kernels.records import VOTE_SCALE, Float64, Int, Int64, QuantisedRows, Uint8, frozen
 from swnn_kernels.vote import Labels, vote
 
 BAD_IDS = -1
@@ -76,7 +76,7 @@ _open_exhaustive, _open_pruned = struct_view(ExhaustiveCall), struct_view(Pruned
 
 
 @inline
-def _weigh(buffers, weights, size):  # type: ignore[no-untyped-def]
+def _weigh(buffers: QueryBuffers, weights: Float64, size: Int) -> None:
     """Multiply a query's values by its features' weights.
 
     Dividing by the largest magnitude first keeps the products from under- and overflowing.
@@ -90,7 +90,9 @@ def _weigh(buffers, weights, size):  # type: ignore[no-untyped-def]
 
 
 @inline
-def load_raw(buffers, weights, n_features, indices, values):  # type: ignore[no-untyped-def]
+def load_raw(
+    buffers: QueryBuffers, weights: Float64, n_features: Int, indices: Int64, values: Float64
+) -> Int:
     """Check a raw query and quantise it into the buffers; return its size, or a fault below 0.
 
     ``weights`` are the features' weights, or empty.
@@ -114,7 +116,7 @@ def load_raw(buffers, weights, n_features, indices, values):  # type: ignore[no-
 
 
 @inline
-def _load(call, size):  # type: ignore[no-untyped-def]
+def _load(call: ExhaustiveCall | PrunedCall, size: Int) -> Int:
     """Put the first ``size`` entries of the raw query into the buffers, as the only query.
 
     Returns a fault below 0, UNCHECKED if a postings list has yet to be checked, or 0.
@@ -132,7 +134,7 @@ def _load(call, size):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _load_quantised(buffers, queries, q):  # type: ignore[no-untyped-def]
+def _load_quantised(buffers: QueryBuffers, queries: QuantisedRows, q: Int) -> Int:
     """Put a canonical query into the buffers; return its size."""
     start, stop = queries.indptr[q], queries.indptr[q + 1]
     for p in range(start, stop):
@@ -142,7 +144,7 @@ def _load_quantised(buffers, queries, q):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _write_neighbours(buffers, found, ids, sims):  # type: ignore[no-untyped-def]
+def _write_neighbours(buffers: QueryBuffers, found: Int, ids: Int64, sims: Float64) -> None:
     """Copy the sorted neighbours into a row of results; missing ones are -1 and 0."""
     for i in range(ids.size):
         ids[i] = buffers.rows[i] if i < found else -1
@@ -150,7 +152,7 @@ def _write_neighbours(buffers, found, ids, sims):  # type: ignore[no-untyped-def
 
 
 @inline
-def _write_labels(buffers, n_best, labels, scores):  # type: ignore[no-untyped-def]
+def _write_labels(buffers: QueryBuffers, n_best: Int, labels: Int64, scores: Float64) -> None:
     """Copy the best labels into a row of results; missing ones are -1 and 0."""
     for i in range(labels.size):
         labels[i] = buffers.best_labels[i] if i < n_best else -1
@@ -158,7 +160,7 @@ def _write_labels(buffers, n_best, labels, scores):  # type: ignore[no-untyped-d
 
 
 @inline
-def _write_answer(call, q, found):  # type: ignore[no-untyped-def]
+def _write_answer(call: ExhaustiveCall | PrunedCall, q: Int, found: Int) -> None:
     """Sort the neighbours and write them, or the labels they vote for."""
     buffers, task = call.buffers, call.task
     width = call.ids.size // (call.queries.indptr.size - 1)
@@ -172,7 +174,7 @@ def _write_answer(call, q, found):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def answer_exhaustive(call_table, size):  # type: ignore[no-untyped-def]
+def answer_exhaustive(call_table: Table[ExhaustiveCall], size: Int) -> Int:
     """Answer canonical queries by the exhaustive search, or the raw one if its size is not -1.
 
     Returns what `_load` does.
@@ -189,7 +191,7 @@ def answer_exhaustive(call_table, size):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def answer_pruned(call_table, size):  # type: ignore[no-untyped-def]
+def answer_pruned(call_table: Table[PrunedCall], size: Int) -> Int:
     """Answer canonical queries by the pruned search, or the raw one if its size is not -1.
 
     Returns what `_load` does.

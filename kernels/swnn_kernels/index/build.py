@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from swnn_kernels._numba import (
+    Table,
     float_bits,
     half_to_float,
     inline,
@@ -44,7 +45,19 @@ from swnn_kernels.index.layout import (
     set_bit,
     words_of,
 )
-from swnn_kernels.records import FRACTION_BITS, Int64, QuantisedRows, Uint8, Uint32
+from swnn_kernels.records import (
+    FRACTION_BITS,
+    Bool,
+    Float,
+    Float32,
+    Int,
+    Int32,
+    Int64,
+    QuantisedRows,
+    Uint8,
+    Uint16,
+    Uint32,
+)
 
 _MOST_LISTED = 0.005  # share of a feature's values that may stay in its list
 _ALIKE = 0.85  # mean of the levels over the large one from which one bitmap is enough
@@ -59,20 +72,20 @@ _open_rows = struct_view(QuantisedRows)
 class Levels(NamedTuple):
     """The levels of the frequent features, and which values stay in their lists."""
 
-    small: np.ndarray  # float32
-    large: np.ndarray  # float32; equal to small where one bitmap is enough
-    last_bucket: np.ndarray  # int32: the last bucket of ratios that leave the list
-    n_listed: np.ndarray  # int64: number of values that stay
+    small: Float32
+    large: Float32  # equal to small where one bitmap is enough
+    last_bucket: Int32  # the last bucket of ratios that leave the list
+    n_listed: Int64  # number of values that stay
 
 
 @inline
-def ratio_of(quantised, scale):  # type: ignore[no-untyped-def]
+def ratio_of(quantised: Int, scale: Float) -> Float:
     """Ratio of a value to its row's scale, rounded up."""
     return np.float32(abs(np.float64(quantised)) / (_ONE * np.float64(scale)) * (1.0 + 2.0**-22))
 
 
 @inline
-def bucket_of_ratio(quantised, ratio):  # type: ignore[no-untyped-def]
+def bucket_of_ratio(quantised: Int, ratio: Float) -> Int:
     """Bucket of a ratio; the last one is for the value 1, which does not fit a forward entry."""
     if quantised >= _ONE:
         return np.int64(_BUCKETS - 1)
@@ -80,7 +93,7 @@ def bucket_of_ratio(quantised, ratio):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _fill_scales(row_sizes, scales):  # type: ignore[no-untyped-def]
+def _fill_scales(row_sizes: Int32, scales: Uint16) -> None:
     for row in range(row_sizes.size):
         scale = np.float32((1.0 + 2.0**-20) / np.sqrt(np.float64(max(1, row_sizes[row]))))
         scales[row] = np.uint16((float_bits(scale) + np.uint32(0xFFFF)) >> np.uint32(16))
@@ -94,7 +107,13 @@ def scales_of(row_sizes: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def _count_ratios(rows_table, frequent_id, scales, counts, tops):  # type: ignore[no-untyped-def]
+def _count_ratios(
+    rows_table: Table[QuantisedRows],
+    frequent_id: Int32,
+    scales: Uint16,
+    counts: Int64,
+    tops: Float32,
+) -> None:
     """Count every frequent feature's ratios by bucket, and find the largest of each bucket."""
     rows = _open_rows(rows_table)
     for row in range(rows.indptr.size - 1):
@@ -109,7 +128,7 @@ def _count_ratios(rows_table, frequent_id, scales, counts, tops):  # type: ignor
 
 
 @inline
-def _last_bucket(counts, total):  # type: ignore[no-untyped-def]
+def _last_bucket(counts: Int64, total: Int) -> tuple[Int, Int]:
     """The last bucket that leaves the list, and the number of values beyond it."""
     bucket = _BUCKETS - 2
     listed = np.int64(counts[_BUCKETS - 1])
@@ -120,7 +139,9 @@ def _last_bucket(counts, total):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _choose(counts, tops, small, large, last_bucket):  # type: ignore[no-untyped-def]
+def _choose(
+    counts: Int64, tops: Float32, small: Float32, large: Float32, last_bucket: Int32
+) -> None:
     """Choose every feature's levels and the last bucket of values that leave its list."""
     for feature in range(small.size):
         total = np.int64(0)
@@ -181,7 +202,7 @@ def sort_buffers(longest: int) -> SortBuffers:
 
 
 @inline
-def _bucket_of(quantised):  # type: ignore[no-untyped-def]
+def _bucket_of(quantised: Int) -> Int:
     """Bucket of a value's magnitude: its width and its two bits below the first."""
     magnitude = abs(np.int64(quantised))
     width = 64 - leading_zeros(magnitude)
@@ -189,7 +210,7 @@ def _bucket_of(quantised):  # type: ignore[no-untyped-def]
 
 
 @inline
-def sort_row(index, first, last, buffers):  # type: ignore[no-untyped-def]
+def sort_row(index: PrunedIndex, first: Int, last: Int, buffers: SortBuffers) -> None:
     """Sort the entries first..last of the forward rows by falling magnitude."""
     hi, lo, histogram = index.forward_hi, index.forward_lo, buffers.histogram
     histogram[:] = 0
@@ -214,14 +235,14 @@ _open_postings, _open_sort = struct_view(Postings), struct_view(SortBuffers)
 
 
 @kernel
-def count_features(indices, counts):  # type: ignore[no-untyped-def]
+def count_features(indices: Int32, counts: Int64) -> None:
     """Count the rows of every feature."""
     for p in range(indices.size):
         counts[indices[p]] += 1
 
 
 @inline
-def _add_listed(index, feature, row, quantised):  # type: ignore[no-untyped-def]
+def _add_listed(index: PrunedIndex, feature: Int, row: Int, quantised: Int) -> None:
     """Append a posting to a feature's list."""
     slot = index.list_indptr[feature + 1]
     index.list_indptr[feature + 1] = slot + 1
@@ -230,7 +251,9 @@ def _add_listed(index, feature, row, quantised):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _add_forward(index, slot, row, frequent, quantised, is_large):  # type: ignore[no-untyped-def]
+def _add_forward(
+    index: PrunedIndex, slot: Int, row: Int, frequent: Int, quantised: Int, is_large: Bool
+) -> None:
     """Write a forward entry and its bits."""
     index.forward_hi[slot] = pack_hi(frequent, is_large, quantised)
     index.forward_lo[slot] = lo_of(quantised)
@@ -240,7 +263,12 @@ def _add_forward(index, slot, row, frequent, quantised, is_large):  # type: igno
 
 
 @kernel
-def fill(rows_table, index_table, last_bucket, sort_table):  # type: ignore[no-untyped-def]
+def fill(
+    rows_table: Table[QuantisedRows],
+    index_table: Table[PrunedIndex],
+    last_bucket: Int32,
+    sort_table: Table[SortBuffers],
+) -> None:
     """Put every value into a list or a forward row.
 
     ``list_indptr`` comes shifted by one place (list f starts at ``list_indptr[f + 1]``) and is
@@ -266,21 +294,23 @@ def fill(rows_table, index_table, last_bucket, sort_table):  # type: ignore[no-u
 
 
 @kernel
-def count_forward(forward_hi, counts):  # type: ignore[no-untyped-def]
+def count_forward(forward_hi: Uint32, counts: Int64) -> None:
     """Count the forward entries of every frequent feature."""
     for p in range(forward_hi.size):
         counts[frequent_id_of(forward_hi[p])] += 1
 
 
 @inline
-def _copy(index, p, out, slot):  # type: ignore[no-untyped-def]
+def _copy(index: PrunedIndex, p: Int, out: Postings, slot: Int) -> None:
     """Copy posting ``p`` of the lists to a slot of the postings."""
     out.rows[slot] = index.list_rows[p]
     out.quantised[slot] = index.list_quantised[p]
 
 
 @kernel
-def invert(index_table, out_table, cursor, out_cursor):  # type: ignore[no-untyped-def]
+def invert(
+    index_table: Table[PrunedIndex], out_table: Table[Postings], cursor: Int64, out_cursor: Int64
+) -> None:
     """Fill the postings of all features at ``out.indptr``, from lists and forward rows.
 
     ``cursor`` and ``out_cursor`` are buffers: where the list and the output of each frequent
@@ -314,7 +344,9 @@ def invert(index_table, out_table, cursor, out_cursor):  # type: ignore[no-untyp
 
 
 @kernel
-def transpose(postings_table, rows_table, cursor):  # type: ignore[no-untyped-def]
+def transpose(
+    postings_table: Table[Postings], rows_table: Table[QuantisedRows], cursor: Int32
+) -> None:
     """Fill rows with ascending features from postings; ``cursor`` is a buffer of zeros."""
     postings, rows = _open_postings(postings_table), _open_rows(rows_table)
     for feature in range(postings.indptr.size - 1):
@@ -327,7 +359,7 @@ def transpose(postings_table, rows_table, cursor):  # type: ignore[no-untyped-de
 
 
 @inline
-def _first_at_least(values, low, high, value):  # type: ignore[no-untyped-def]
+def _first_at_least(values: Int32, low: Int, high: Int, value: Int) -> Int:
     """Position in ascending values[low:high] where a value is or would be."""
     while low < high:
         middle = (low + high) // 2
@@ -339,7 +371,7 @@ def _first_at_least(values, low, high, value):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def find(index_table, feature, row):  # type: ignore[no-untyped-def]
+def find(index_table: Table[PrunedIndex], feature: Int, row: Int) -> tuple[Bool, Int]:
     """Whether a row has a feature, and its value."""
     index = _open_index(index_table)
     last = index.list_indptr[feature + 1]

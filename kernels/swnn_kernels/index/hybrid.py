@@ -21,13 +21,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from swnn_kernels._numba import kernel, struct_view, table
+from swnn_kernels._numba import Table, kernel, struct_view, table
 from swnn_kernels.index import build as layout
 from swnn_kernels.index.arrays import Postings, PrunedIndex, StoredArrays, pruned_index
 from swnn_kernels.index.build import FEWEST, build_arrays
 from swnn_kernels.index.validation import check_entries, check_layout, check_rows
 from swnn_kernels.parallel import once_property
-from swnn_kernels.records import Int64, QuantisedRows, Uint8, Uint32, frozen
+from swnn_kernels.records import Int, Int64, QuantisedRows, Uint8, Uint32, frozen
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +216,7 @@ _open_lists = struct_view(_CheckedLists)
 
 
 @kernel
-def _first_bad_list(lists_table, features):  # type: ignore[no-untyped-def]
+def _first_bad_list(lists_table: Table[_CheckedLists], features: Int64) -> Int:
     """Find a feature whose rows do not ascend within the index; return -1 if there is none.
 
     Threads may check a list at the same time: they come to the same result.

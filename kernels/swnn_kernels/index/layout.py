@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import inline
-from swnn_kernels.index.arrays import KEY_BITS, LO_BITS
-from swnn_kernels.records import aligned_zeros
+from swnn_kernels.index.arrays import KEY_BITS, LO_BITS, PrunedIndex
+from swnn_kernels.records import Bool, Int, aligned_zeros
 
 STEP_ROWS = 512
 STEP_WORDS = 8
@@ -44,23 +44,23 @@ def empty_bitmaps(n_bitmaps: int, n_rows: int) -> np.ndarray:
 
 
 @inline
-def _word_of(row):  # type: ignore[no-untyped-def]
+def _word_of(row: Int) -> Int:
     return (row >> 9) * STEP_WORDS + ((row & 63) >> 3)
 
 
 @inline
-def _bit_of(row):  # type: ignore[no-untyped-def]
+def _bit_of(row: Int) -> Int:
     return np.uint64(((row & 7) << 3) | ((row >> 6) & 7))
 
 
 @inline
-def set_bit(index, bitmap, row):  # type: ignore[no-untyped-def]
+def set_bit(index: PrunedIndex, bitmap: Int, row: Int) -> None:
     """Set the bit of a row in a bitmap of the index."""
     index.bitmaps[bitmap * index.bitmap_words + _word_of(row)] |= np.uint64(1) << _bit_of(row)
 
 
 @inline
-def has_bit(index, bitmap, row):  # type: ignore[no-untyped-def]
+def has_bit(index: PrunedIndex, bitmap: Int, row: Int) -> Bool:
     """Whether the bit of a row is set in a bitmap of the index."""
     word = index.bitmaps[bitmap * index.bitmap_words + _word_of(row)]
     return (word >> _bit_of(row)) & np.uint64(1) != 0
@@ -72,37 +72,37 @@ _KEY = np.int64(2**KEY_BITS - 1)
 
 
 @inline
-def pack_hi(frequent_id, is_large, quantised):  # type: ignore[no-untyped-def]
+def pack_hi(frequent_id: Int, is_large: Bool, quantised: Int) -> Int:
     """Join the key and the high bits, 16 with sign, of a value below 2**23."""
     key = 2 * np.int64(frequent_id) + np.int64(is_large)
     return np.uint32((((np.int64(quantised) >> LO_BITS) & _KEY) << KEY_BITS) | key)
 
 
 @inline
-def lo_of(quantised):  # type: ignore[no-untyped-def]
+def lo_of(quantised: Int) -> Int:
     """Low 8 bits of a value."""
     return np.uint8(np.int64(quantised) & LARGEST_LO)
 
 
 @inline
-def key_of(hi):  # type: ignore[no-untyped-def]
+def key_of(hi: Int) -> Int:
     """Key of an entry: frequent id and level."""
     return np.int64(hi) & _KEY
 
 
 @inline
-def frequent_id_of(hi):  # type: ignore[no-untyped-def]
+def frequent_id_of(hi: Int) -> Int:
     """Frequent id of an entry."""
     return key_of(hi) >> 1
 
 
 @inline
-def high_bits_of(hi):  # type: ignore[no-untyped-def]
+def high_bits_of(hi: Int) -> Int:
     """High bits of an entry's value."""
     return np.int64(np.int32(hi)) >> KEY_BITS
 
 
 @inline
-def quantised_of(hi, lo):  # type: ignore[no-untyped-def]
+def quantised_of(hi: Int, lo: Int) -> Int:
     """The whole value of an entry."""
     return (high_bits_of(hi) << LO_BITS) + np.int64(lo)

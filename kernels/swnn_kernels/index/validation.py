@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from swnn_kernels._numba import half_to_float, inline, kernel, struct_view, table
+from swnn_kernels._numba import Table, half_to_float, inline, kernel, struct_view, table
 from swnn_kernels.index.arrays import PrunedIndex, StoredArrays
 from swnn_kernels.index.build import ratio_of, scales_of
 from swnn_kernels.index.layout import (
@@ -15,7 +15,16 @@ from swnn_kernels.index.layout import (
     quantised_of,
     words_of,
 )
-from swnn_kernels.records import FRACTION_BITS, QuantisedRows, check_indptr
+from swnn_kernels.records import (
+    FRACTION_BITS,
+    Bool,
+    Int,
+    Int32,
+    Int64,
+    QuantisedRows,
+    Uint32,
+    check_indptr,
+)
 
 _LARGEST = 2**FRACTION_BITS
 _MOST_FREQUENT = 2**15
@@ -25,7 +34,7 @@ _open_index = struct_view(PrunedIndex)
 
 
 @kernel
-def _first_bad_row(indptr, indices, quantised, n_features):  # type: ignore[no-untyped-def]
+def _first_bad_row(indptr: Int64, indices: Int32, quantised: Int32, n_features: Int) -> Int:
     """Find the first row with ids out of range or not ascending, or with too large values."""
     for row in range(indptr.size - 1):
         previous = np.int64(-1)
@@ -39,7 +48,7 @@ def _first_bad_row(indptr, indices, quantised, n_features):  # type: ignore[no-u
 
 
 @inline
-def _entry_fits(index, row, p):  # type: ignore[no-untyped-def]
+def _entry_fits(index: PrunedIndex, row: Int, p: Int) -> tuple[Bool, Int]:
     """Whether a forward entry has its bits and lies within its level, and how many bits it has."""
     hi = index.forward_hi[p]
     frequent = frequent_id_of(hi)
@@ -57,7 +66,7 @@ def _entry_fits(index, row, p):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _forward_rows_fit(index_table, n_listed):  # type: ignore[no-untyped-def]
+def _forward_rows_fit(index_table: Table[PrunedIndex], n_listed: Int64) -> Bool:
     """Whether every forward entry has its bits and levels, and there are no other bits."""
     index = _open_index(index_table)
     expected, total = np.int64(0), np.int64(0)
@@ -79,7 +88,7 @@ def _forward_rows_fit(index_table, n_listed):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _first_not_frequent(forward_hi, n_frequent):  # type: ignore[no-untyped-def]
+def _first_not_frequent(forward_hi: Uint32, n_frequent: Int) -> Int:
     """Find the first forward entry whose id is none of a frequent feature."""
     for p in range(forward_hi.size):
         if frequent_id_of(forward_hi[p]) >= n_frequent:

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swnn_kernels._numba import inline, kernel, prefetch, struct_view, table
+from swnn_kernels._numba import Table, inline, kernel, prefetch, struct_view, table
 from swnn_kernels.fixed_point import vote_weight
 from swnn_kernels.heap import push, sort_best_first
-from swnn_kernels.records import Int32, Int64, frozen
+from swnn_kernels.records import Float, Float64, Int, Int32, Int64, Uint8, Uint16, Uint64, frozen
 from swnn_kernels.vote import Labels
 
 SHARE_SHIFT = 2.0**-10
@@ -32,14 +32,14 @@ _DROPPED = 52 - MANTISSA_BITS
 
 
 @inline
-def bin_of(share):  # type: ignore[no-untyped-def]
+def bin_of(share: Float) -> Int:
     """Find the bin of a share between 0 and 1; any other number gets the first or the last bin."""
     bits = np.float64(share + SHARE_SHIFT).view(np.int64)
     return min(max((bits >> _DROPPED) - _FIRST, np.int64(0)), np.int64(N_BINS - 1))
 
 
 @kernel
-def fill_bins(shares, bins):  # type: ignore[no-untyped-def]
+def fill_bins(shares: Float64, bins: Uint16) -> None:
     """Find the bin of each share; both arrays are flat."""
     for i in range(shares.size):
         bins[i] = bin_of(shares[i])
@@ -106,7 +106,7 @@ def make_tally(labels: Labels, cuts: tuple[int, ...], n_candidates: int) -> Tall
 
 
 @inline
-def _ask_for_labels(labels, ids):  # type: ignore[no-untyped-def]
+def _ask_for_labels(labels: Labels, ids: Int64) -> None:
     """Ask for the memory of the neighbours' labels before it is needed."""
     for i in range(ids.size):
         prefetch(labels.indptr, ids[i])
@@ -118,7 +118,7 @@ def _ask_for_labels(labels, ids):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _cast_votes(labels, row, weight, cut, tally, n_voted):  # type: ignore[no-untyped-def]
+def _cast_votes(labels: Labels, row: Int, weight: Int, cut: Int, tally: Tally, n_voted: Int) -> Int:
     """Add a neighbour's weight to its labels at a cut; return how many labels have votes.
 
     Without a branch: whether a label is new can't be predicted.
@@ -137,7 +137,7 @@ def _cast_votes(labels, row, weight, cut, tally, n_voted):  # type: ignore[no-un
 
 
 @inline
-def _add_up_cuts(tally, n_voted):  # type: ignore[no-untyped-def]
+def _add_up_cuts(tally: Tally, n_voted: Int) -> None:
     """Turn the votes between two cuts into those up to a cut."""
     n_cuts = tally.cuts.size
     for c in range(1, n_cuts):
@@ -148,7 +148,14 @@ def _add_up_cuts(tally, n_voted):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _vote_at_cuts(labels, ids, sims, excluded, alpha, tally):  # type: ignore[no-untyped-def]
+def _vote_at_cuts(
+    labels: Labels,
+    ids: Int64,
+    sims: Float64,
+    excluded: tuple[Int64, Int],
+    alpha: Float,
+    tally: Tally,
+) -> Int:
     """Let the neighbours vote, best first, until the last cut is full; return how many labels."""
     copies, own = excluded
     tally.totals[:] = 0
@@ -169,7 +176,7 @@ def _vote_at_cuts(labels, ids, sims, excluded, alpha, tally):  # type: ignore[no
 
 
 @inline
-def _bucket_of(votes, total):  # type: ignore[no-untyped-def]
+def _bucket_of(votes: Int, total: Int) -> Int:
     """Bucket of a label's votes, sixteen to an octave; fewer votes have larger buckets."""
     top = np.float64(total).view(np.int64) >> _DROPPED_BITS
     own = np.float64(votes).view(np.int64) >> _DROPPED_BITS
@@ -177,7 +184,7 @@ def _bucket_of(votes, total):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _last_bucket(tally, n_voted, most):  # type: ignore[no-untyped-def]
+def _last_bucket(tally: Tally, n_voted: Int, most: Int) -> tuple[Int, Int]:
     """Find the bucket of the ``most``-th best label, and how many labels come before it."""
     n_cuts, histogram = tally.cuts.size, tally.histogram
     histogram[:] = 0
@@ -192,7 +199,7 @@ def _last_bucket(tally, n_voted, most):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _keep_best(tally, n_voted, most):  # type: ignore[no-untyped-def]
+def _keep_best(tally: Tally, n_voted: Int, most: Int) -> Int:
     """Write the places of the ``most`` best labels to ``best``, in no particular order."""
     n_cuts = tally.cuts.size
     last, before = _last_bucket(tally, n_voted, most)
@@ -211,7 +218,14 @@ def _keep_best(tally, n_voted, most):  # type: ignore[no-untyped-def]
 
 
 @inline
-def collect(labels, ids, sims, excluded, alpha, tally):  # type: ignore[no-untyped-def]
+def collect(
+    labels: Labels,
+    ids: Int64,
+    sims: Float64,
+    excluded: tuple[Int64, Int],
+    alpha: Float,
+    tally: Tally,
+) -> tuple[Int, Int]:
     """Find the best labels by the votes of the last cut; return how many, and how many got votes.
 
     ``tally.best`` holds their places, in no particular order. ``excluded`` is (copies, own): rows
@@ -227,13 +241,13 @@ def collect(labels, ids, sims, excluded, alpha, tally):  # type: ignore[no-untyp
 
 
 @inline
-def forget(tally, n_voted):  # type: ignore[no-untyped-def]
+def forget(tally: Tally, n_voted: Int) -> None:
     """Set the votes to zeros again."""
     tally.sums[: n_voted * tally.cuts.size] = 0
 
 
 @inline
-def share_at(tally, place, cut):  # type: ignore[no-untyped-def]
+def share_at(tally: Tally, place: Int, cut: Int) -> Float:
     """Share of the label at a place; 0 where all weights are 0."""
     if tally.totals[cut] <= 0:
         return 0.0
@@ -242,7 +256,7 @@ def share_at(tally, place, cut):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _sort_best(tally, held):  # type: ignore[no-untyped-def]
+def _sort_best(tally: Tally, held: Int) -> None:
     """Fill ``best_labels``, best first by the votes of the last cut."""
     n_cuts, size = tally.cuts.size, 0
     for i in range(held):
@@ -253,9 +267,15 @@ def _sort_best(tally, held):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _find_candidates(  # type: ignore[no-untyped-def]
-    labels_table, tally_table, found, copies, alpha, out_labels, out_shares
-):
+def _find_candidates(
+    labels_table: Table[Labels],
+    tally_table: Table[Tally],
+    found: tuple[Int64, Float64],
+    copies: tuple[Int64, Int64],
+    alpha: Float,
+    out_labels: Int32,
+    out_shares: Float64,
+) -> None:
     """Fill labels (n_queries, K), -1 where there is none, and shares (n_queries, K, n_cuts).
 
     ``found`` is (ids, sims); ``copies`` is the copy number of every row, and that of every query.
@@ -326,13 +346,20 @@ def find_candidates(
 
 
 @inline
-def _mixed(digest, word):  # type: ignore[no-untyped-def]
+def _mixed(digest: Int, word: Int) -> Int:
     digest = (digest ^ word) * _SPREAD
     return digest ^ (digest >> np.uint64(29))
 
 
 @kernel
-def digest_rows(indptr, indices, quantised, label_indptr, label_indices, digests):  # type: ignore[no-untyped-def]
+def digest_rows(
+    indptr: Int64,
+    indices: Int32,
+    quantised: Int32,
+    label_indptr: Int64,
+    label_indices: Int32,
+    digests: Uint64,
+) -> None:
     """Digest of each row's features, values and labels: equal for copies."""
     for row in range(digests.size):
         digest = np.uint64(14695981039346656037)
@@ -346,7 +373,9 @@ def digest_rows(indptr, indices, quantised, label_indptr, label_indices, digests
 
 
 @kernel
-def mark_right(candidates, label_indptr, label_indices, first, right):  # type: ignore[no-untyped-def]
+def mark_right(
+    candidates: Int32, label_indptr: Int64, label_indices: Int32, first: Int, right: Uint8
+) -> None:
     """Mark the candidates that their row has; row i of ``candidates`` is row ``first + i``."""
     for q in range(candidates.shape[0]):
         for i in range(candidates.shape[1]):

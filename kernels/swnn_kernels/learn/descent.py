@@ -18,6 +18,18 @@ from typing import NamedTuple
 import numpy as np
 
 from swnn_kernels._numba import inline, kernel, prefetch
+from swnn_kernels.records import (
+    Bool,
+    Float,
+    Float32,
+    Float64,
+    Int,
+    Int8,
+    Int32,
+    Int64,
+    Uint8,
+    Uint16,
+)
 
 SQUARES_SCALE = 2.0**32
 """Squared weights are added up as integers of this scale: in any order, the same sum."""
@@ -31,27 +43,27 @@ MISSED = 2
 class DescentRows(NamedTuple):
     """Training rows, of unit length before their features were scaled."""
 
-    indptr: np.ndarray  # int64, (n_rows + 1,)
-    features: np.ndarray  # int32, (nnz,)
-    values: np.ndarray  # float32, (nnz,): quantised values / 2**23, exact, times the scale
-    norms: np.ndarray  # float64, (n_rows,): squared length
-    scales: np.ndarray  # float32, (n_features,): a large one makes a large weight cost less
-    left_out: np.ndarray  # uint8, (n_rows,) or empty: 1 for rows to score by models without them
+    indptr: Int64  # (n_rows + 1,)
+    features: Int32  # (nnz,)
+    values: Float32  # (nnz,): quantised values / 2**23, exact, times the scale
+    norms: Float64  # (n_rows,): squared length
+    scales: Float32  # (n_features,): a large one makes a large weight cost less
+    left_out: Uint8  # (n_rows,) or empty: 1 for rows to score by models without them
 
 
 class Pairs(NamedTuple):
     """(row, label) pairs, by label and in each label by row."""
 
-    indptr: np.ndarray  # int64, (n_labels + 1,)
-    rows: np.ndarray  # int32
-    offsets: np.ndarray  # float32
-    signs: np.ndarray  # int8: 1, -1 or MISSED
+    indptr: Int64  # (n_labels + 1,)
+    rows: Int32
+    offsets: Float32
+    signs: Int8  # 1, -1 or MISSED
 
 
 class Problem(NamedTuple):
     """What is minimised, and when to stop."""
 
-    costs: np.ndarray  # float64, (n_labels,): C of each label
+    costs: Float64  # (n_labels,): C of each label
     missed: float  # cost of a positive that was no candidate, relative to C
     missed_bias: float  # its bias feature; 1 for all others
     tolerance: float  # largest projected gradient at the end
@@ -63,25 +75,25 @@ class Problem(NamedTuple):
 class Buffers(NamedTuple):
     """Memory of one thread; between labels ``weights`` holds zeros."""
 
-    weights: np.ndarray  # float64, (n_features,)
-    duals: np.ndarray  # float64, pairs of the largest label
-    order: np.ndarray  # int64, the same
-    touched: np.ndarray  # uint8, the same: 1 once a pair has changed the weights
-    squares: np.ndarray  # int64, (n_features,): sums of squared weights over all labels
+    weights: Float64  # (n_features,)
+    duals: Float64  # pairs of the largest label
+    order: Int64  # the same
+    touched: Uint8  # the same: 1 once a pair has changed the weights
+    squares: Int64  # (n_features,): sums of squared weights over all labels
 
 
 class Models(NamedTuple):
     """The models found: ``sizes[l]`` weights for each label, one label after the other."""
 
-    features: np.ndarray  # int32, room for n_features at least
-    weights: np.ndarray  # float32, the same
-    sizes: np.ndarray  # int64, (n_labels,): -1 for a label without a positive pair
-    biases: np.ndarray  # float64, (n_labels,)
-    scores: np.ndarray  # float32: of the candidates of rows left out, in the order of the pairs
+    features: Int32  # room for n_features at least
+    weights: Float32  # the same
+    sizes: Int64  # (n_labels,): -1 for a label without a positive pair
+    biases: Float64  # (n_labels,)
+    scores: Float32  # of the candidates of rows left out, in the order of the pairs
 
 
 @kernel
-def measure_rows(indptr, values, norms):  # type: ignore[no-untyped-def]
+def measure_rows(indptr: Int64, values: Float32, norms: Float64) -> None:
     """Squared length of each row; exact where values have 24 bits and the length is about 1."""
     for row in range(norms.size):
         total = 0.0
@@ -91,14 +103,14 @@ def measure_rows(indptr, values, norms):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _next_random(state):  # type: ignore[no-untyped-def]
+def _next_random(state: Int) -> Int:
     state ^= state << np.uint64(13)
     state ^= state >> np.uint64(7)
     return state ^ (state << np.uint64(17))
 
 
 @inline
-def _first_state(seed, label):  # type: ignore[no-untyped-def]
+def _first_state(seed: Int, label: Int) -> Int:
     """Start of a label's random numbers: splitmix64 of seed and label, never 0."""
     state = np.uint64(seed) * np.uint64(0xD1B54A32D192ED03) + np.uint64(label + 1)
     state *= np.uint64(0x9E3779B97F4A7C15)
@@ -108,7 +120,7 @@ def _first_state(seed, label):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _shuffle(order, size, state):  # type: ignore[no-untyped-def]
+def _shuffle(order: Int64, size: Int, state: Int) -> Int:
     for i in range(size - 1):
         state = _next_random(state)
         j = i + np.int64((state >> np.uint64(33)) % np.uint64(size - i))
@@ -117,12 +129,12 @@ def _shuffle(order, size, state):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _product(rows, p, weights):  # type: ignore[no-untyped-def]
+def _product(rows: DescentRows, p: Int, weights: Float64) -> Float:
     return weights[np.uint64(rows.features[p])] * rows.values[p]
 
 
 @inline
-def _margin(rows, row, weights):  # type: ignore[no-untyped-def]
+def _margin(rows: DescentRows, row: Int, weights: Float64) -> Float:
     """Dot product of a row and the weights.
 
     Four sums side by side: one alone would wait for each addition before the next.
@@ -142,13 +154,21 @@ def _margin(rows, row, weights):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _add_row(rows, row, factor, weights):  # type: ignore[no-untyped-def]
+def _add_row(rows: DescentRows, row: Int, factor: Float, weights: Float64) -> None:
     for f in range(np.uint64(rows.indptr[row]), np.uint64(rows.indptr[row + 1])):
         weights[np.uint64(rows.features[f])] += factor * rows.values[f]
 
 
 @inline
-def _step(rows, pairs, p, dual, bias, weights, extra):  # type: ignore[no-untyped-def]
+def _step(
+    rows: DescentRows,
+    pairs: Pairs,
+    p: Int,
+    dual: Float,
+    bias: Float,
+    weights: Float64,
+    extra: tuple[Float, Float],
+) -> tuple[Float, Float, Float]:
     """Update one dual variable; the new dual, the new bias and the projected gradient."""
     diagonal, bias_feature = extra
     row = pairs.rows[p]
@@ -165,7 +185,7 @@ def _step(rows, pairs, p, dual, bias, weights, extra):  # type: ignore[no-untype
 
 
 @inline
-def _ask_for(rows, row):  # type: ignore[no-untyped-def]
+def _ask_for(rows: DescentRows, row: Int) -> None:
     """Ask for the memory of a row before it is needed: rows come in random order."""
     for p in range(rows.indptr[row], rows.indptr[row + 1], _LINE):
         prefetch(rows.features, p)
@@ -173,7 +193,9 @@ def _ask_for(rows, row):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _ask_ahead(rows, pairs, first, order, at, size):  # type: ignore[no-untyped-def]
+def _ask_ahead(
+    rows: DescentRows, pairs: Pairs, first: Int, order: Int64, at: Int, size: Int
+) -> None:
     """Ask for the next row and, well before that is asked for, for where a later one begins."""
     if at + _AHEAD < size:
         prefetch(rows.indptr, pairs.rows[first + order[at + _AHEAD]])
@@ -182,14 +204,22 @@ def _ask_ahead(rows, pairs, first, order, at, size):  # type: ignore[no-untyped-
 
 
 @inline
-def _extras(problem, label):  # type: ignore[no-untyped-def]
+def _extras(problem: Problem, label: Int) -> tuple[tuple[Float, Float], tuple[Float, Float]]:
     """D and bias feature: of a label's candidates, and of positives that were none."""
     diagonal = 0.5 / problem.costs[label]
     return (diagonal, 1.0), (diagonal / problem.missed, problem.missed_bias)
 
 
 @inline
-def _visit(rows, pairs, first, i, bias, extras, buffers):  # type: ignore[no-untyped-def]
+def _visit(
+    rows: DescentRows,
+    pairs: Pairs,
+    first: Int,
+    i: Int,
+    bias: Float,
+    extras: tuple[tuple[Float, Float], tuple[Float, Float]],
+    buffers: Buffers,
+) -> tuple[Float, Float]:
     """Update the i-th dual variable of a label; the bias and the projected gradient."""
     extra = extras[1] if pairs.signs[first + i] == MISSED else extras[0]
     buffers.duals[i], bias, gradient = _step(
@@ -201,7 +231,9 @@ def _visit(rows, pairs, first, i, bias, extras, buffers):  # type: ignore[no-unt
 
 
 @inline
-def _solve(rows, pairs, label, problem, buffers):  # type: ignore[no-untyped-def]
+def _solve(
+    rows: DescentRows, pairs: Pairs, label: Int, problem: Problem, buffers: Buffers
+) -> Float:
     """Descend for one label, into ``buffers.weights``; the bias."""
     first = pairs.indptr[label]
     size = pairs.indptr[label + 1] - first
@@ -225,7 +257,15 @@ def _solve(rows, pairs, label, problem, buffers):  # type: ignore[no-untyped-def
 
 
 @inline
-def _take_weights(rows, pairs, label, dropped, buffers, models, kept):  # type: ignore[no-untyped-def]
+def _take_weights(
+    rows: DescentRows,
+    pairs: Pairs,
+    label: Int,
+    dropped: Float,
+    buffers: Buffers,
+    models: Models,
+    kept: Int,
+) -> Int:
     """Move the weights out of the buffer, which is left all zeros; the number kept so far.
 
     They become weights of features that are not scaled.
@@ -252,7 +292,7 @@ def _take_weights(rows, pairs, label, dropped, buffers, models, kept):  # type: 
 
 
 @inline
-def _any_right(rows, pairs, label, all_rows):  # type: ignore[no-untyped-def]
+def _any_right(rows: DescentRows, pairs: Pairs, label: Int, all_rows: Bool) -> Bool:
     """Whether a label has a positive pair; or only then if it is one of a row not left out."""
     right = False
     for p in range(pairs.indptr[label], pairs.indptr[label + 1]):
@@ -261,7 +301,9 @@ def _any_right(rows, pairs, label, all_rows):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _solve_without(rows, pairs, label, problem, buffers):  # type: ignore[no-untyped-def]
+def _solve_without(
+    rows: DescentRows, pairs: Pairs, label: Int, problem: Problem, buffers: Buffers
+) -> Float:
     """Descend on from a label's solution, without the rows left out; the bias.
 
     Their part is taken from the weights; a few passes over the other pairs that had a part make up
@@ -287,7 +329,7 @@ def _solve_without(rows, pairs, label, problem, buffers):  # type: ignore[no-unt
 
 
 @inline
-def _clear(rows, pairs, label, buffers):  # type: ignore[no-untyped-def]
+def _clear(rows: DescentRows, pairs: Pairs, label: Int, buffers: Buffers) -> None:
     first = pairs.indptr[label]
     for p in range(first, pairs.indptr[label + 1]):
         row = pairs.rows[p]
@@ -297,7 +339,7 @@ def _clear(rows, pairs, label, buffers):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _kept_margin(rows, row, weights, dropped):  # type: ignore[no-untyped-def]
+def _kept_margin(rows: DescentRows, row: Int, weights: Float64, dropped: Float) -> Float:
     """Dot product of a row and the weights that a model would keep."""
     total = 0.0
     for p in range(rows.indptr[row], rows.indptr[row + 1]):
@@ -308,7 +350,15 @@ def _kept_margin(rows, row, weights, dropped):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _score_left_out(rows, pairs, label, problem, buffers, models, scored):  # type: ignore[no-untyped-def]
+def _score_left_out(
+    rows: DescentRows,
+    pairs: Pairs,
+    label: Int,
+    problem: Problem,
+    buffers: Buffers,
+    models: Models,
+    scored: Int,
+) -> Int:
     """Score the candidates of rows left out by models without them; the number scored so far.
 
     The score is not a number where no positive pair would be left.
@@ -333,7 +383,15 @@ def _score_left_out(rows, pairs, label, problem, buffers, models, scored):  # ty
 
 
 @kernel
-def descend(rows, pairs, problem, buffers, models, first, last):  # type: ignore[no-untyped-def]
+def descend(
+    rows: DescentRows,
+    pairs: Pairs,
+    problem: Problem,
+    buffers: Buffers,
+    models: Models,
+    first: Int,
+    last: Int,
+) -> tuple[Int, Int, Int]:
     """Train labels from ``first`` on, to ``last`` or while there is room for a model.
 
     Returns the first label not trained, the number of weights kept and that of scores. A label's
@@ -359,14 +417,14 @@ class Block(NamedTuple):
     """Candidates of successive rows, and the labels these rows have."""
 
     first: int  # number of the first row
-    labels: np.ndarray  # int32, (n, K): candidates, -1 where there is none
-    right: np.ndarray  # uint8, (n, K)
-    label_indptr: np.ndarray  # int64, (n_rows + 1,): the labels of all rows
-    label_indices: np.ndarray  # int32
+    labels: Int32  # (n, K): candidates, -1 where there is none
+    right: Uint8  # (n, K)
+    label_indptr: Int64  # (n_rows + 1,): the labels of all rows
+    label_indices: Int32
 
 
 @inline
-def _is_candidate(labels, q, label):  # type: ignore[no-untyped-def]
+def _is_candidate(labels: Int32, q: Int, label: Int) -> Bool:
     found = False
     for i in range(labels.shape[1]):
         found |= labels[q, i] == label
@@ -374,7 +432,7 @@ def _is_candidate(labels, q, label):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def count_pairs(block, missed, counts):  # type: ignore[no-untyped-def]
+def count_pairs(block: Block, missed: Bool, counts: Int64) -> None:
     """Add the pairs of each label to ``counts``; positives that are no candidates if ``missed``."""
     for q in range(block.labels.shape[0]):
         for i in range(block.labels.shape[1]):
@@ -388,7 +446,7 @@ def count_pairs(block, missed, counts):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _put(pairs, ends, label, row, offset, sign):  # type: ignore[no-untyped-def]
+def _put(pairs: Pairs, ends: Int64, label: Int, row: Int, offset: Float, sign: Int) -> None:
     at = ends[label]
     pairs.rows[at] = row
     pairs.offsets[at] = offset
@@ -397,7 +455,9 @@ def _put(pairs, ends, label, row, offset, sign):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def place_pairs(block, offsets, missed, missed_offset, ends, pairs):  # type: ignore[no-untyped-def]
+def place_pairs(
+    block: Block, offsets: Float32, missed: Bool, missed_offset: Float, ends: Int64, pairs: Pairs
+) -> None:
     """Put each pair of a block where its label's pairs have come to; ``ends`` moves on."""
     for q in range(block.labels.shape[0]):
         row = block.first + q
@@ -413,7 +473,7 @@ def place_pairs(block, offsets, missed, missed_offset, ends, pairs):  # type: ig
 
 
 @kernel
-def look_up(bins, tables, scores):  # type: ignore[no-untyped-def]
+def look_up(bins: Uint16, tables: Int64, scores: Int64) -> None:
     """Vote score of each candidate: bins (n, n_cuts), tables (n_cuts, N_BINS), all integers."""
     for i in range(bins.shape[0]):
         total = np.int64(0)
@@ -423,7 +483,9 @@ def look_up(bins, tables, scores):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def add_moments(values, signs, weights, hessian, gradient):  # type: ignore[no-untyped-def]
+def add_moments(
+    values: Float64, signs: Float64, weights: Float64, hessian: Float64, gradient: Float64
+) -> None:
     """Add the second moments of the pairs inside the margin, and their first with the sign.
 
     Only the lower triangle of ``hessian`` is filled.

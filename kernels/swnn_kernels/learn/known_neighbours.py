@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from swnn_kernels._numba import kernel, struct_view, table
+from swnn_kernels._numba import Table, kernel, struct_view, table
 from swnn_kernels.fixed_point import similarity
-from swnn_kernels.records import QuantisedRows, frozen
+from swnn_kernels.records import Float, Float64, Int32, Int64, QuantisedRows, Uint8, frozen
 
 _open_rows = struct_view(QuantisedRows)
 
 
 @kernel
-def _similarities(rows_table, of, ids, beta, scattered, out):  # type: ignore[no-untyped-def]
+def _similarities(
+    rows_table: Table[QuantisedRows],
+    of: Int64,
+    ids: Int32,
+    beta: Float,
+    scattered: Int32,
+    out: Float64,
+) -> None:
     rows = _open_rows(rows_table)
     for i in range(of.size):
         first, last = rows.indptr[of[i]], rows.indptr[of[i] + 1]
@@ -55,7 +62,15 @@ def similarities(rows: QuantisedRows, of: np.ndarray, ids: np.ndarray, beta: flo
 
 
 @kernel
-def _mark_near(rows_table, new_table, lists, least, beta, sums, near):  # type: ignore[no-untyped-def]
+def _mark_near(
+    rows_table: Table[QuantisedRows],
+    new_table: Table[QuantisedRows],
+    lists: tuple[Int64, Int64, Int64],
+    least: Float64,
+    beta: Float,
+    sums: tuple[Int64, Int64],
+    near: Uint8,
+) -> None:
     rows, new = _open_rows(rows_table), _open_rows(new_table)
     starts, owners, values = lists
     dots, overlaps = sums

@@ -6,11 +6,11 @@ A label without a model has a bias alone, which is 0 unless rare labels are to c
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from swnn_kernels._numba import inline, kernel, struct_view, table
+from swnn_kernels._numba import Table, inline, kernel, struct_view, table
 from swnn_kernels.answer.kernels import load_raw
 from swnn_kernels.heap import push, sort_best_first
 from swnn_kernels.learn.candidates import (
@@ -27,6 +27,7 @@ from swnn_kernels.learn.candidates import (
 )
 from swnn_kernels.learn.scorer import (
     LookUps,
+    QueryEntries,
     Scorer,
     ask_for,
     ask_where,
@@ -38,7 +39,18 @@ from swnn_kernels.learn.scorer import (
     look_up_buffers,
 )
 from swnn_kernels.parallel import in_parallel
-from swnn_kernels.records import Float64, Int32, Int64, QuantisedRows, check_k, check_n_jobs, frozen
+from swnn_kernels.records import (
+    Bool,
+    Float,
+    Float64,
+    Int,
+    Int32,
+    Int64,
+    QuantisedRows,
+    check_k,
+    check_n_jobs,
+    frozen,
+)
 from swnn_kernels.vote import Labels
 
 SCORE_BITS = 38
@@ -75,13 +87,16 @@ class RankCall(NamedTuple):
     best_scores: Float64
 
 
+Tables: TypeAlias = tuple[
+    Table[Labels], Table[Tally], Table[Scorer], Table[RankBuffers], Table[LookUps]
+]
 _open_scorer, _open_rows = struct_view(Scorer), struct_view(QuantisedRows)
 _open_buffers, _open_call = struct_view(RankBuffers), struct_view(RankCall)
 _open_look_ups = struct_view(LookUps)
 
 
 @inline
-def _vote_score(scorer, tally, place, is_modelled):  # type: ignore[no-untyped-def]
+def _vote_score(scorer: Scorer, tally: Tally, place: Int, is_modelled: Bool) -> Int:
     """Part of a candidate's score that the neighbours give."""
     n_cuts = tally.cuts.size
     total, first = np.int64(0), np.int64(is_modelled) * n_cuts * N_BINS
@@ -91,7 +106,7 @@ def _vote_score(scorer, tally, place, is_modelled):  # type: ignore[no-untyped-d
 
 
 @inline
-def _score_votes(scorer, tally, held, look_ups):  # type: ignore[no-untyped-def]
+def _score_votes(scorer: Scorer, tally: Tally, held: Int, look_ups: LookUps) -> Bool:
     """Fill the parts of the candidates' scores that come from votes, and their labels.
 
     Meanwhile the memory arrives that tells where their models are. Returns whether one is walked.
@@ -110,9 +125,9 @@ def _score_votes(scorer, tally, held, look_ups):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _model_score(scorer, label, scattered, query):  # type: ignore[no-untyped-def]
+def _model_score(scorer: Scorer, label: Int, scattered: Int32, query: LookUps) -> Int:
     """Part of a score from a label's model; labels that came after the training have none."""
-    score = np.int64(0)
+    score: Int = np.int64(0)
     if label < scorer.modelled.size:
         score = scorer.biases[label]
         if scorer.modelled[label] != 0:
@@ -121,21 +136,29 @@ def _model_score(scorer, label, scattered, query):  # type: ignore[no-untyped-de
 
 
 @inline
-def _scatter(scattered, indices, quantised, first, last):  # type: ignore[no-untyped-def]
+def _scatter(scattered: Int32, indices: Int32, quantised: Int32, first: Int, last: Int) -> None:
     """Write a query's values over all features."""
     for p in range(first, last):
         scattered[indices[p]] = quantised[p]
 
 
 @inline
-def _gather(scattered, indices, first, last):  # type: ignore[no-untyped-def]
+def _gather(scattered: Int32, indices: Int32, first: Int, last: Int) -> None:
     """Write zeros there again."""
     for p in range(first, last):
         scattered[indices[p]] = 0
 
 
 @inline
-def _rank_one(labels, tally, models, buffers, alpha, found, query):  # type: ignore[no-untyped-def]
+def _rank_one(
+    labels: Labels,
+    tally: Tally,
+    models: tuple[Scorer, LookUps],
+    buffers: RankBuffers,
+    alpha: Float,
+    found: tuple[Int64, Float64],
+    query: QueryEntries,
+) -> Int:
     """Fill the best labels of a query, (features, values, first, last); return their number."""
     ids, sims = found
     scorer, look_ups = models
@@ -161,7 +184,7 @@ def _rank_one(labels, tally, models, buffers, alpha, found, query):  # type: ign
 
 
 @inline
-def _write(buffers, ranked, labels, scores):  # type: ignore[no-untyped-def]
+def _write(buffers: RankBuffers, ranked: Int, labels: Int64, scores: Float64) -> None:
     """Copy the best labels into a row of results; missing ones are -1 and 0."""
     for i in range(labels.size):
         labels[i] = buffers.best_labels[i] if i < ranked else -1
@@ -169,27 +192,36 @@ def _write(buffers, ranked, labels, scores):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _rank_found(tables, queries_table, alpha, ids, sims, out_labels, out_scores):  # type: ignore[no-untyped-def]
+def _rank_found(
+    tables: Tables,
+    queries_table: Table[QuantisedRows],
+    alpha: Float,
+    ids: Int64,
+    sims: Float64,
+    out_labels: Int64,
+    out_scores: Float64,
+) -> None:
     """Rank the labels of canonical queries whose neighbours are known."""
     labels, tally = open_labels(tables[0]), open_tally(tables[1])
     models = _open_scorer(tables[2]), _open_look_ups(tables[4])
     buffers = _open_buffers(tables[3])
     queries = _open_rows(queries_table)
     for q in range(ids.shape[0]):
-        query = queries.indices, queries.quantised, queries.indptr[q], queries.indptr[q + 1]
+        span = queries.indptr[q], queries.indptr[q + 1]
+        query = QueryEntries(queries.indices, queries.quantised, span[0], span[1])
         ranked = _rank_one(labels, tally, models, buffers, alpha, (ids[q], sims[q]), query)
         _write(buffers, ranked, out_labels[q], out_scores[q])
 
 
 @kernel
-def rank_raw(call_table, size):  # type: ignore[no-untyped-def]
+def rank_raw(call_table: Table[RankCall], size: Int) -> None:
     """Rank the labels of a raw query of ``size`` entries that a search has accepted."""
     call = _open_call(call_table)
     buffers, models = call.buffers, (call.scorer, call.look_ups)
     indices, values = call.indices[:size], call.values[:size]
     ask_where_weights(call.scorer, indices)
     kept = load_raw(buffers, _NO_WEIGHTS, buffers.scattered.size, indices, values)
-    query = buffers.indices, buffers.quantised, np.int64(0), np.int64(kept)
+    query = QueryEntries(buffers.indices, buffers.quantised, np.int64(0), np.int64(kept))
     found = call.ids, call.sims
     ranked = _rank_one(call.labels, call.tally, models, buffers, call.alpha, found, query)
     _write(buffers, ranked, call.best_labels, call.best_scores)

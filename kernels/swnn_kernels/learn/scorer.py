@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from swnn_kernels._numba import inline, prefetch
-from swnn_kernels.records import Int16, Int32, Int64, Uint8, aligned_zeros, frozen
+from swnn_kernels.records import Bool, Int, Int16, Int32, Int64, Uint8, aligned_zeros, frozen
 
 LINE_COLUMNS = 32
 """Columns of a dense row in a cache line."""
@@ -118,6 +118,15 @@ def _columns(features: np.ndarray, n_features: int) -> np.ndarray:
     return columns
 
 
+class QueryEntries(NamedTuple):
+    """One of several queries: its features and quantised values at first..last."""
+
+    indices: Int32
+    quantised: Int32
+    first: Int
+    last: Int
+
+
 class LookUps(NamedTuple):
     """A query as dense rows meet it, in buffers of one thread."""
 
@@ -143,7 +152,7 @@ def look_up_buffers(longest: int, scorer: Scorer) -> LookUps:
 
 
 @inline
-def _mark_lines(look_ups, n):  # type: ignore[no-untyped-def]
+def _mark_lines(look_ups: LookUps, n: Int) -> Int:
     """List the cache lines of the columns, each once; return their number."""
     n_lines = np.int64(0)
     for i in range(n):
@@ -157,7 +166,7 @@ def _mark_lines(look_ups, n):  # type: ignore[no-untyped-def]
 
 
 @inline
-def ask_where_weights(scorer, indices):  # type: ignore[no-untyped-def]
+def ask_where_weights(scorer: Scorer, indices: Int64) -> None:
     """Ask for the memory that tells where the weights of a query's features are."""
     for feature in indices:
         prefetch(scorer.columns, feature)
@@ -165,7 +174,7 @@ def ask_where_weights(scorer, indices):  # type: ignore[no-untyped-def]
 
 
 @inline
-def begin_look_ups(scorer, query, look_ups):  # type: ignore[no-untyped-def]
+def begin_look_ups(scorer: Scorer, query: QueryEntries, look_ups: LookUps) -> None:
     """Prepare look-ups of a query: (features, values, first, last)."""
     indices, quantised, first, last = query
     n, n_added = np.int64(0), np.int64(0)
@@ -191,7 +200,7 @@ def begin_look_ups(scorer, query, look_ups):  # type: ignore[no-untyped-def]
 
 
 @inline
-def end_look_ups(scorer, query, look_ups):  # type: ignore[no-untyped-def]
+def end_look_ups(scorer: Scorer, query: QueryEntries, look_ups: LookUps) -> None:
     """Set the sums to zeros again."""
     indices, _, first, last = query
     for p in range(first, last if look_ups.sizes[2] else first):
@@ -201,7 +210,7 @@ def end_look_ups(scorer, query, look_ups):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _walk(scorer, label, scattered):  # type: ignore[no-untyped-def]
+def _walk(scorer: Scorer, label: Int, scattered: Int32) -> Int:
     """Exact dot product of a label's weights and a query that lies scattered over all features."""
     total = np.int64(0)
     for p in range(np.uint64(scorer.indptr[label]), np.uint64(scorer.indptr[label + 1])):
@@ -211,7 +220,7 @@ def _walk(scorer, label, scattered):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _look_up(scorer, label, look_ups):  # type: ignore[no-untyped-def]
+def _look_up(scorer: Scorer, label: Int, look_ups: LookUps) -> Int:
     """Exact dot product of a label's weights and a query, from a dense row and the sums."""
     start = np.uint64(scorer.dense_rows[label]) * np.uint64(scorer.n_columns)
     total = look_ups.sums[label]
@@ -222,14 +231,14 @@ def _look_up(scorer, label, look_ups):  # type: ignore[no-untyped-def]
 
 
 @inline
-def is_looked_up(scorer, label, look_ups):  # type: ignore[no-untyped-def]
+def is_looked_up(scorer: Scorer, label: Int, look_ups: LookUps) -> Bool:
     """Whether a label's model is looked up in its dense row, rather than walked."""
     size = scorer.indptr[label + 1] - scorer.indptr[label]
     return look_ups.sizes[2] and scorer.dense_rows[label] >= 0 and look_ups.sizes[0] < size
 
 
 @inline
-def linear_score(scorer, label, scattered, look_ups):  # type: ignore[no-untyped-def]
+def linear_score(scorer: Scorer, label: Int, scattered: Int32, look_ups: LookUps) -> Int:
     """Exact dot product of a label's weights and the query, by the shorter way."""
     if is_looked_up(scorer, label, look_ups):
         return _look_up(scorer, label, look_ups)
@@ -237,7 +246,7 @@ def linear_score(scorer, label, scattered, look_ups):  # type: ignore[no-untyped
 
 
 @inline
-def ask_where(scorer, label):  # type: ignore[no-untyped-def]
+def ask_where(scorer: Scorer, label: Int) -> None:
     """Ask for the memory that tells where a label's model is."""
     prefetch(scorer.indptr, label)
     prefetch(scorer.dense_rows, label)
@@ -246,7 +255,7 @@ def ask_where(scorer, label):  # type: ignore[no-untyped-def]
 
 
 @inline
-def ask_for(scorer, label, look_ups):  # type: ignore[no-untyped-def]
+def ask_for(scorer: Scorer, label: Int, look_ups: LookUps) -> None:
     """Ask for the memory of a label's model before it is needed."""
     if label >= scorer.modelled.size:
         return

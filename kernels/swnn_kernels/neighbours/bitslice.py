@@ -12,7 +12,7 @@ every bitmap is read once.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -34,7 +34,10 @@ from swnn_kernels.neighbours.records import (
     PLANES,
     SIGNIFICANT,
     WEIGHT_CLASSES,
+    PruneBuffers,
+    Query,
 )
+from swnn_kernels.records import Bool, Int, Int64, Uint8, Uint64
 
 _left1, _left2, _left4 = left[1], left[2], left[4]
 _right1, _right2, _right4 = right[1], right[2], right[4]
@@ -43,30 +46,36 @@ _EVEN2 = np.uint64(0x3333333333333333)
 _EVEN4 = np.uint64(0x0F0F0F0F0F0F0F0F)
 
 
+Line: TypeAlias = Any
+"""512 bits: a plane of the counters of 512 rows."""
+
+
 class Lines(NamedTuple):
     """The lines of ``words`` at ``at + offsets[first:last]``."""
 
-    words: Any
-    offsets: Any
-    first: Any
-    last: Any
-    at: Any
+    words: Uint64
+    offsets: Int64
+    first: Int
+    last: Int
+    at: Int
 
 
 @inline
-def add3(a, b, c):  # type: ignore[no-untyped-def]
+def add3(a: Line, b: Line, c: Line) -> tuple[Line, Line]:
     """Add three bits: their sum's two."""
     half = a ^ b
     return half ^ c, (a & b) | (half & c)
 
 
 @inline
-def _load(lines, i):  # type: ignore[no-untyped-def]
+def _load(lines: Lines, i: Int) -> Line:
     return load_words(lines.words, lines.offsets[np.uint64(i)] + lines.at)
 
 
 @inline
-def _absorb(lines, one, two, four, carries, to_two, to_eight):  # type: ignore[no-untyped-def]
+def _absorb(
+    lines: Lines, one: Line, two: Line, four: Line, carries: Uint64, to_two: Int, to_eight: Int
+) -> tuple[Line, Line, Line, Int, Int]:
     """Add lines of weight 1 to a counter (one, two, four); carries of 2 and of 8 are queued.
 
     Full adders take three bits of a weight and give one of it and one of twice the weight, so every
@@ -98,7 +107,7 @@ def _absorb(lines, one, two, four, carries, to_two, to_eight):  # type: ignore[n
 
 
 @inline
-def weighted_sum(prune, offsets, indptr, at, limit):  # type: ignore[no-untyped-def]
+def weighted_sum(prune: PruneBuffers, offsets: Int64, indptr: Int64, at: Int, limit: Int) -> None:
     """Sum lines of ``group_counts`` with weights into counters of 512 rows, ``planes``.
 
     The lines at ``at + offsets[indptr[p]:indptr[p + 1]]`` weigh 2**p; ``limit`` planes hold the
@@ -126,25 +135,25 @@ def weighted_sum(prune, offsets, indptr, at, limit):  # type: ignore[no-untyped-
 
 
 @inline
-def _swap1(a, b, even):  # type: ignore[no-untyped-def]
+def _swap1(a: Line, b: Line, even: Line) -> tuple[Line, Line]:
     moved = (_right1(a) ^ b) & even
     return a ^ _left1(moved), b ^ moved
 
 
 @inline
-def _swap2(a, b, even):  # type: ignore[no-untyped-def]
+def _swap2(a: Line, b: Line, even: Line) -> tuple[Line, Line]:
     moved = (_right2(a) ^ b) & even
     return a ^ _left2(moved), b ^ moved
 
 
 @inline
-def _swap4(a, b, even):  # type: ignore[no-untyped-def]
+def _swap4(a: Line, b: Line, even: Line) -> tuple[Line, Line]:
     moved = (_right4(a) ^ b) & even
     return a ^ _left4(moved), b ^ moved
 
 
 @inline
-def to_bytes(planes, p, out, at):  # type: ignore[no-untyped-def]
+def to_bytes(planes: Uint64, p: Int, out: Uint8, at: Int) -> None:
     """Eight planes from p on become one byte for each of 512 rows at ``out[at:]``."""
     even1, even2, even4 = splat_words(_EVEN1), splat_words(_EVEN2), splat_words(_EVEN4)
     base = p * STEP_WORDS
@@ -171,21 +180,21 @@ def to_bytes(planes, p, out, at):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _class_of(weight):  # type: ignore[no-untyped-def]
+def _class_of(weight: Int) -> Int:
     """Number the weights of few significant bits."""
     shift = max(0, 64 - leading_zeros(weight) - SIGNIFICANT)
     return (weight >> shift) + (shift << (SIGNIFICANT - 1))
 
 
 @inline
-def _weight_of(weight_class):  # type: ignore[no-untyped-def]
+def _weight_of(weight_class: Int) -> Int:
     """Find the weight of a class."""
     shift = max(0, (weight_class >> (SIGNIFICANT - 1)) - 1)
     return (weight_class - (shift << (SIGNIFICANT - 1))) << shift
 
 
 @inline
-def _sort_bitmaps(query, n_frequent):  # type: ignore[no-untyped-def]
+def _sort_bitmaps(query: Query, n_frequent: Int) -> Int:
     """Sort the bitmaps by weight: first all features' first ones, then the second ones."""
     prune = query.prune
     ends = prune.class_ends
@@ -210,7 +219,7 @@ def _sort_bitmaps(query, n_frequent):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _visit_groups(prune, placing):  # type: ignore[no-untyped-def]
+def _visit_groups(prune: PruneBuffers, placing: Bool) -> Int:
     """Count, or place, the summands of overlaps and weights by plane; return how many groups."""
     group, first = np.int64(0), np.int64(0)
     for c in range(2 * WEIGHT_CLASSES):
@@ -234,7 +243,7 @@ def _visit_groups(prune, placing):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _add_summand(indptr, lines, plane, line, placing):  # type: ignore[no-untyped-def]
+def _add_summand(indptr: Int64, lines: Int64, plane: Int, line: Int, placing: Bool) -> None:
     """Count a summand of a plane, or place it behind the plane's other summands."""
     if plane >= PLANES:  # no total is so large: such a line is all zeros
         return
@@ -246,7 +255,7 @@ def _add_summand(indptr, lines, plane, line, placing):  # type: ignore[no-untype
 
 
 @routine
-def plan_groups(query, n_frequent):  # type: ignore[no-untyped-def]
+def plan_groups(query: Query, n_frequent: Int) -> None:
     """Lay out groups and sums from ``bitmap_weights``; sets the number of groups.
 
     Summands are counted two places up, so that after the prefix sums plane p starts at
@@ -268,14 +277,16 @@ def plan_groups(query, n_frequent):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _next(bits, bitmaps, i, at):  # type: ignore[no-untyped-def]
+def _next(bits: Uint64, bitmaps: Int64, i: Int, at: Int) -> Line:
     """Words of a bitmap; those of the next group are prefetched."""
     prefetch(bits, bitmaps[np.uint64(i + GROUP)] + at)
     return load_words(bits, bitmaps[np.uint64(i)] + at)
 
 
 @inline
-def _count_group(bits, offsets, first, last, at):  # type: ignore[no-untyped-def]
+def _count_group(
+    bits: Uint64, offsets: Int64, first: Int, last: Int, at: Int
+) -> tuple[Line, Line, Line, Line]:
     """Count up to fifteen bitmaps, into four planes."""
     zero = splat_words(np.uint64(0))
     one, two, four, eight = zero, zero, zero, zero
@@ -307,7 +318,7 @@ def _count_group(bits, offsets, first, last, at):  # type: ignore[no-untyped-def
 
 
 @routine
-def _count_groups(query, step, n_steps):  # type: ignore[no-untyped-def]
+def _count_groups(query: Query, step: Int, n_steps: Int) -> None:
     """Count the bitmaps of every group for some steps.
 
     A group's bitmaps are read for all steps before the next group's: memory that is read in runs
@@ -330,7 +341,7 @@ def _count_groups(query, step, n_steps):  # type: ignore[no-untyped-def]
 
 
 @inline
-def counts_at(query, step):  # type: ignore[no-untyped-def]
+def counts_at(query: Query, step: Int) -> Int:
     """Find where a step's counts start; every BLOCK steps the next ones are counted."""
     if step % BLOCK == 0:
         n_steps = query.index.row_sizes.size // STEP_ROWS

@@ -12,6 +12,8 @@ negative values cancel, the larger term may be as large as 1 and the sum small: 
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 import numpy as np
 
 from swnn_kernels._numba import half_to_float, inline
@@ -27,9 +29,11 @@ from swnn_kernels._numba.intrinsics import (
     splat,
     store_floats,
 )
-from swnn_kernels.neighbours.records import OVERLAP_MASK, PACK_BITS, SUMS
-from swnn_kernels.records import COS_SCALE
+from swnn_kernels.neighbours.records import OVERLAP_MASK, PACK_BITS, SUMS, Query, RowSlots, Sweep
+from swnn_kernels.records import COS_SCALE, Bool, Float, Int
 
+Lanes: TypeAlias = Any
+"""One float32 for each of eight rows."""
 MARGIN = 1.0 - 2.0**-16
 
 _CANCELLED = np.float32(2.0**-19)
@@ -37,7 +41,9 @@ _DOT_STEP = np.float32(2.0**-30)  # accumulators' upper halves count dots in ste
 
 
 @inline
-def _terms(query, slots, weight_step, wide):  # type: ignore[no-untyped-def]
+def _terms(
+    query: Query, slots: RowSlots, weight_step: Float, wide: Bool
+) -> tuple[Lanes, Lanes, Lanes]:
     """Upper bound of the dot, overlap and union of eight rows."""
     index, sums, accumulators = query.index, query.prune.row_sums, query.buffers.accumulators
     at = slots.in_sums
@@ -54,7 +60,7 @@ def _terms(query, slots, weight_step, wide):  # type: ignore[no-untyped-def]
 
 
 @inline
-def passing(query, sweep, slots, wide, power):  # type: ignore[no-untyped-def]
+def passing(query: Query, sweep: Sweep, slots: RowSlots, wide: Bool, power: Int) -> Int:
     """Which of eight rows may reach the threshold; needs no quotient."""
     dot, overlap, union = _terms(query, slots, sweep.weight_step, wide)
     goal = splat(sweep.threshold)
@@ -68,7 +74,7 @@ def passing(query, sweep, slots, wide, power):  # type: ignore[no-untyped-def]
 
 
 @inline
-def store_bounds(query, sweep, slots, wide, power):  # type: ignore[no-untyped-def]
+def store_bounds(query: Query, sweep: Sweep, slots: RowSlots, wide: Bool, power: Int) -> None:
     """Store the upper bounds of eight rows."""
     upper, overlap, union = _terms(query, slots, sweep.weight_step, wide)
     if power >= 1:
@@ -80,7 +86,7 @@ def store_bounds(query, sweep, slots, wide, power):  # type: ignore[no-untyped-d
 
 
 @inline
-def store_scores(query, slots, weight_step):  # type: ignore[no-untyped-def]
+def store_scores(query: Query, slots: RowSlots, weight_step: Float) -> None:
     """Store upper bounds of eight rows' dots, with weights of one byte, as scores."""
     prune, row = query.prune, slots.row
     weight = load_bytes(prune.row_sums, slots.in_sums)
@@ -90,7 +96,7 @@ def store_scores(query, slots, weight_step):  # type: ignore[no-untyped-def]
 
 
 @inline
-def bound_of_row(query, sweep, slots):  # type: ignore[no-untyped-def]
+def bound_of_row(query: Query, sweep: Sweep, slots: RowSlots) -> tuple[Float, Int, Int]:
     """Upper bound of one row in float64, with the true beta, its overlap and sum of weights.
 
     The bound is 0 if the row shares nothing with the query.

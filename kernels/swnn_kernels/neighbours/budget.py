@@ -22,7 +22,7 @@ from swnn_kernels.neighbours.bitslice import counts_at, plan_groups, to_bytes, w
 from swnn_kernels.neighbours.bounds import store_scores
 from swnn_kernels.neighbours.dense import maxima_of_eights
 from swnn_kernels.neighbours.plan import as_weight
-from swnn_kernels.neighbours.records import CANDIDATES, LANES, Candidate, RowSlots
+from swnn_kernels.neighbours.records import CANDIDATES, LANES, Candidate, Plan, Query, RowSlots
 from swnn_kernels.neighbours.rescoring import (
     add_candidate,
     lowest_in,
@@ -32,7 +32,7 @@ from swnn_kernels.neighbours.rescoring import (
     threshold_of,
 )
 from swnn_kernels.neighbours.sparse import touch_rows
-from swnn_kernels.records import FRACTION_BITS
+from swnn_kernels.records import FRACTION_BITS, Float, Int
 
 _FEATURES = 16  # frequent features that rank the rows
 _BITS = 7  # their weights' sum fits a byte
@@ -41,7 +41,7 @@ _ROOM = 1.0 + 2.0**-18  # for the rounding of float32
 
 
 @inline
-def _choose_heaviest(query, n_frequent):  # type: ignore[no-untyped-def]
+def _choose_heaviest(query: Query, n_frequent: Int) -> Int:
     """Put the heaviest features' bitmaps and products where sums are planned; return how many."""
     index, prune = query.index, query.prune
     products = prune.weight_lines  # not in use yet
@@ -64,7 +64,7 @@ def _choose_heaviest(query, n_frequent):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _plan_scores(query, n_frequent):  # type: ignore[no-untyped-def]
+def _plan_scores(query: Query, n_frequent: Int) -> tuple[Float, Float]:
     """Plan the sums of the heaviest features; return a step of weight, and the rest's bound."""
     weights = query.prune.bitmap_weights
     chosen = _choose_heaviest(query, n_frequent)
@@ -81,7 +81,7 @@ def _plan_scores(query, n_frequent):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _score_rows(query, weight_step):  # type: ignore[no-untyped-def]
+def _score_rows(query: Query, weight_step: Float) -> None:
     """Store a bound of every row's dot over lists and heaviest features as its score."""
     prune, scores, removed = query.prune, query.prune.scores, query.task.removed
     for step in range(scores.size // STEP_ROWS):
@@ -99,7 +99,7 @@ def _score_rows(query, weight_step):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _best_rows(query, budget):  # type: ignore[no-untyped-def]
+def _best_rows(query: Query, budget: Int) -> Int:
     """Make at least the rows of the largest scores candidates; return their number."""
     prune, scores = query.prune, query.prune.scores
     groups = maxima_of_eights(scores, prune.maxima, scores.size)
@@ -118,7 +118,7 @@ def _best_rows(query, budget):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _count_open(query, rest, threshold):  # type: ignore[no-untyped-def]
+def _count_open(query: Query, rest: Float, threshold: Float) -> Int:
     """Count the rows whose score and rest reach the threshold."""
     scores = query.prune.scores
     count = np.int64(0)
@@ -130,7 +130,7 @@ def _count_open(query, rest, threshold):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _count_unresolved(query, rescored, rest, found):  # type: ignore[no-untyped-def]
+def _count_unresolved(query: Query, rescored: Int, rest: Float, found: Int) -> Int:
     """Count the rows that were not rescored and may belong to the answer."""
     prune, threshold = query.prune, threshold_of(query, found)
     count = _count_open(query, rest, threshold)
@@ -142,7 +142,7 @@ def _count_unresolved(query, rescored, rest, found):  # type: ignore[no-untyped-
 
 
 @routine
-def search_within_budget(query, plan, budget):  # type: ignore[no-untyped-def]
+def search_within_budget(query: Query, plan: Plan, budget: Int) -> tuple[Int, Int]:
     """Fill the heap; return its size and the number of rows that might still belong to it.
 
     The size is -1 where an exact path should answer: it is as fast where no feature is frequent or

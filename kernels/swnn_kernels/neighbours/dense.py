@@ -25,6 +25,8 @@ from swnn_kernels.neighbours.records import (
     LANES,
     SUMS,
     Candidate,
+    Plan,
+    Query,
     RowSlots,
     Sweep,
 )
@@ -36,14 +38,14 @@ from swnn_kernels.neighbours.rescoring import (
     rescore_best,
     threshold_of,
 )
-from swnn_kernels.records import COS_SCALE
+from swnn_kernels.records import COS_SCALE, Bool, Float, Float32, Int
 
 _ENOUGH = 8  # times S groups of 64 rows: then few of the best rows share one
 _RAISE_AT = 6  # times S candidates: then it pays to raise the threshold before going on
 
 
 @routine
-def _scatter(query, n_listed, origin, limit):  # type: ignore[no-untyped-def]
+def _scatter(query: Query, n_listed: Int, origin: Int, limit: Int) -> None:
     """Add the postings of rows below ``limit`` to the accumulators, which start at ``origin``."""
     prune, accumulators = query.prune, query.buffers.accumulators
     rows, quantised = query.index.list_rows, query.index.list_quantised
@@ -61,7 +63,7 @@ def _scatter(query, n_listed, origin, limit):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _sum_step(query, sweep, step, at):  # type: ignore[no-untyped-def]
+def _sum_step(query: Query, sweep: Sweep, step: Int, at: Int) -> None:
     """Overlaps, where any planes are for them, and weights of a step's 512 rows, as bytes."""
     prune = query.prune
     planes, sums = prune.planes, prune.row_sums
@@ -77,7 +79,7 @@ def _sum_step(query, sweep, step, at):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _keep(query, sweep, slots, n_candidates):  # type: ignore[no-untyped-def]
+def _keep(query: Query, sweep: Sweep, slots: RowSlots, n_candidates: Int) -> Int:
     """Make a row a candidate if its own bound reaches the threshold; return their number."""
     row, removed = slots.row, query.task.removed
     if removed.size > 0 and removed[row]:
@@ -92,7 +94,7 @@ def _keep(query, sweep, slots, n_candidates):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _keep_lanes(query, sweep, slots, mask, n_candidates):  # type: ignore[no-untyped-def]
+def _keep_lanes(query: Query, sweep: Sweep, slots: RowSlots, mask: Int, n_candidates: Int) -> Int:
     """Do so for those of eight rows whose bit is set in a mask."""
     n_rows = query.index.forward_indptr.size - 1
     there = min(max(0, n_rows - slots.row), LANES)  # damaged bitmaps may let other rows pass
@@ -107,7 +109,7 @@ def _keep_lanes(query, sweep, slots, mask, n_candidates):  # type: ignore[no-unt
 
 
 @inline
-def maxima_of_eights(bounds, maxima, size):  # type: ignore[no-untyped-def]
+def maxima_of_eights(bounds: Float32, maxima: Float32, size: Int) -> Int:
     """Store the largest bound of eight rows that share a lane in 64; return how many."""
     count = 0
     for start in range(0, size, LANES * LANES):
@@ -120,13 +122,21 @@ def maxima_of_eights(bounds, maxima, size):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _with_threshold(sweep, threshold):  # type: ignore[no-untyped-def]
+def _with_threshold(sweep: Sweep, threshold: Float) -> Sweep:
     overlap_planes, weight_planes, weight_step, origin, _, is_storing = sweep
     return Sweep(overlap_planes, weight_planes, weight_step, origin, threshold, is_storing)
 
 
 @inline
-def _keep_between(query, sweep, size, lowest, highest, found, n_candidates):  # type: ignore[no-untyped-def]
+def _keep_between(
+    query: Query,
+    sweep: Sweep,
+    size: Int,
+    lowest: Float,
+    highest: Float,
+    found: Int,
+    n_candidates: Int,
+) -> tuple[Int, Int]:
     """Make rows candidates whose stored bounds lie in a range; ``maxima`` are those of 64 rows."""
     for start in range(0, size, LANES * LANES):
         if not at_least(load_floats(query.prune.maxima, start // LANES), splat(lowest)):
@@ -144,7 +154,7 @@ def _keep_between(query, sweep, size, lowest, highest, found, n_candidates):  # 
 
 
 @inline
-def _lowest_first(query, size):  # type: ignore[no-untyped-def]
+def _lowest_first(query: Query, size: Int) -> Float:
     """Find the bound from which rows are rescored first: at least S rows reach it.
 
     It is the S-th largest maximum of groups of eight rows, or of 64 where there are enough.
@@ -159,7 +169,7 @@ def _lowest_first(query, size):  # type: ignore[no-untyped-def]
 
 
 @routine
-def _first_threshold(query, sweep, limit):  # type: ignore[no-untyped-def]
+def _first_threshold(query: Query, sweep: Sweep, limit: Int) -> tuple[Int, Int]:
     """Rescore the best rows of the stored bounds; return the heap's size, and candidates left."""
     prune, removed = query.prune, query.task.removed
     if removed.size > 0:
@@ -183,7 +193,7 @@ def _first_threshold(query, sweep, limit):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _bound_rows(query, sweep, base, wide, power):  # type: ignore[no-untyped-def]
+def _bound_rows(query: Query, sweep: Sweep, base: Int, wide: Bool, power: Int) -> None:
     """Bound a step's rows: store the bounds, or in masks which rows pass.
 
     These loops hold nothing but vector operations: the rows that pass are handled afterwards.
@@ -198,7 +208,7 @@ def _bound_rows(query, sweep, base, wide, power):  # type: ignore[no-untyped-def
 
 
 @inline
-def _step(query, sweep, step, n_candidates):  # type: ignore[no-untyped-def]
+def _step(query: Query, sweep: Sweep, step: Int, n_candidates: Int) -> Int:
     """Bound the rows of a step and store the bounds, or keep the rows that pass as candidates."""
     base = step * STEP_ROWS
     _sum_step(query, sweep, step, base if sweep.is_storing else 0)
@@ -223,7 +233,7 @@ def _step(query, sweep, step, n_candidates):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _plan_sweep(query, n_frequent):  # type: ignore[no-untyped-def]
+def _plan_sweep(query: Query, n_frequent: Int) -> tuple[Int, Int, Float]:
     """Plan the sums; return planes of overlaps and weights, and the step of weight."""
     overlap_planes, weight_planes, step = plan_sums(query, n_frequent)
     weight_planes = max(9, weight_planes)  # both bytes of a weight are read
@@ -234,7 +244,7 @@ def _plan_sweep(query, n_frequent):  # type: ignore[no-untyped-def]
 
 
 @routine
-def search_dense(query, plan, known_threshold):  # type: ignore[no-untyped-def]
+def search_dense(query: Query, plan: Plan, known_threshold: Float) -> Int:
     """Fill the heap with the best rows of a query; return their number.
 
     ``known_threshold`` is a similarity that S rows are known to reach, or 0. Without it the bounds
@@ -244,7 +254,7 @@ def search_dense(query, plan, known_threshold):  # type: ignore[no-untyped-def]
     overlap_planes, weight_planes, weight_step = _plan_sweep(query, plan.n_frequent)
     found, n_candidates = np.int64(0), np.int64(0)
     at_once = n_rows <= FIRST  # their accumulators fit the second-level cache
-    stored = min(n_rows, FIRST if at_once else CHUNK)
+    stored: Int = min(n_rows, FIRST if at_once else CHUNK)
     if known_threshold > 0.0:
         stored = np.int64(0)
     if at_once:

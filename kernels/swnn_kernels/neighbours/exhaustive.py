@@ -10,11 +10,13 @@ import numpy as np
 from swnn_kernels._numba import inline
 from swnn_kernels.fixed_point import similarity
 from swnn_kernels.heap import push
-from swnn_kernels.neighbours.records import OVERLAP_MASK, PACK, PACK_BITS
+from swnn_kernels.index.arrays import Postings
+from swnn_kernels.neighbours.records import OVERLAP_MASK, PACK, PACK_BITS, QueryBuffers, Task
+from swnn_kernels.records import Int
 
 
 @inline
-def _accumulate(postings, buffers, size):  # type: ignore[no-untyped-def]
+def _accumulate(postings: Postings, buffers: QueryBuffers, size: Int) -> None:
     """Add dot * PACK + overlap of every row to the accumulators."""
     accumulators = buffers.accumulators
     for q in range(size):
@@ -26,7 +28,7 @@ def _accumulate(postings, buffers, size):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _accumulate_apart(postings, buffers, size):  # type: ignore[no-untyped-def]
+def _accumulate_apart(postings: Postings, buffers: QueryBuffers, size: Int) -> None:
     """Do the same for overlaps of any size, in two arrays."""
     for q in range(size):
         weight = np.int64(buffers.quantised[q])
@@ -38,7 +40,7 @@ def _accumulate_apart(postings, buffers, size):  # type: ignore[no-untyped-def]
 
 
 @inline
-def search_exhaustive(postings, buffers, task, size):  # type: ignore[no-untyped-def]
+def search_exhaustive(postings: Postings, buffers: QueryBuffers, task: Task, size: Int) -> Int:
     """Fill the heap with the best rows of the query in the buffers; return their number."""
     found, removed, n_neighbors = 0, task.removed, buffers.sims.size
     is_packed = buffers.overlaps.size == 0

@@ -7,8 +7,8 @@ import numpy as np
 from swnn_kernels._numba import inline, leading_zeros, routine
 from swnn_kernels._numba.intrinsics import prefetch
 from swnn_kernels.neighbours.bitslice import plan_groups
-from swnn_kernels.neighbours.records import PACK, SIGNIFICANT, Plan
-from swnn_kernels.records import FRACTION_BITS
+from swnn_kernels.neighbours.records import PACK, SIGNIFICANT, Plan, PruneBuffers, Query
+from swnn_kernels.records import FRACTION_BITS, Float, Int
 
 # How weights are rounded: significant bits, bits of the largest sum, and the part of a feature's
 # mean share of max_frequent_dot that a second bitmap must save to be read.
@@ -24,7 +24,7 @@ _AHEAD = 16  # features between the request for a feature's pointers and their u
 
 
 @routine
-def plan_query(query):  # type: ignore[no-untyped-def]
+def plan_query(query: Query) -> Plan:
     """Sort the query's features into those with postings lists and the frequent ones."""
     index, buffers, prune = query.index, query.buffers, query.prune
     n_listed = np.int64(0)
@@ -66,7 +66,7 @@ def plan_query(query):  # type: ignore[no-untyped-def]
 
 
 @inline
-def clear_query(prune, n_frequent):  # type: ignore[no-untyped-def]
+def clear_query(prune: PruneBuffers, n_frequent: Int) -> None:
     """Set the tables by frequent id and by key to zeros again."""
     for j in range(n_frequent):
         frequent = prune.frequent_ids[j]
@@ -77,20 +77,20 @@ def clear_query(prune, n_frequent):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _round_up(weight, significant):  # type: ignore[no-untyped-def]
+def _round_up(weight: Int, significant: Int) -> Int:
     """Round a positive integer up to few significant bits."""
     shift = max(0, 64 - leading_zeros(weight) - significant)
     return ((weight + (1 << shift) - 1) >> shift) << shift
 
 
 @inline
-def as_weight(product, step, significant):  # type: ignore[no-untyped-def]
+def as_weight(product: Float, step: Float, significant: Int) -> Int:
     """Turn a product into a number of steps, rounded up to few significant bits."""
     return _round_up(np.int64(np.ceil(product / step * (1.0 + 1e-9))), significant)
 
 
 @inline
-def _precision(query):  # type: ignore[no-untyped-def]
+def _precision(query: Query) -> tuple[Int, Int, Float]:
     """Choose how weights are rounded."""
     if query.index.forward_hi.size > _LONG * (query.index.forward_indptr.size - 1):
         return _FINEST
@@ -100,7 +100,7 @@ def _precision(query):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _set_weights(query, j, step, significant, worth):  # type: ignore[no-untyped-def]
+def _set_weights(query: Query, j: Int, step: Float, significant: Int, worth: Float) -> Int:
     """Set the weights of the j-th frequent feature's bitmaps; return their sum."""
     index, prune = query.index, query.prune
     frequent = prune.frequent_ids[j]
@@ -121,7 +121,7 @@ def _set_weights(query, j, step, significant, worth):  # type: ignore[no-untyped
 
 
 @routine
-def plan_sums(query, n_frequent):  # type: ignore[no-untyped-def]
+def plan_sums(query: Query, n_frequent: Int) -> tuple[Int, Int, Float]:
     """Lay out the sums of overlap and weight; return planes of both and the size of a step.
 
     The products of query values and levels become integers, rounded up, so that every sum is an

@@ -11,8 +11,10 @@ from swnn_kernels._numba import inline
 from swnn_kernels.neighbours.budget import search_within_budget
 from swnn_kernels.neighbours.dense import search_dense
 from swnn_kernels.neighbours.plan import clear_query, plan_query
+from swnn_kernels.neighbours.records import Plan, Query
 from swnn_kernels.neighbours.rescoring import threshold_of
 from swnn_kernels.neighbours.sparse import bound_of_untouched, remaining_norm, search_sparse
+from swnn_kernels.records import Bool, Float, Int
 
 # Costs in nanoseconds, measured: a posting with its row's bound on the sparse path; a row, and one
 # of its bitmaps, on the dense path.
@@ -25,7 +27,7 @@ _LEAST_CREDIT = -64  # at or below, the sparse path is not tried
 
 
 @inline
-def tries_sparse(query, plan):  # type: ignore[no-untyped-def]
+def tries_sparse(query: Query, plan: Plan) -> Bool:
     """Whether the postings lists alone may well answer a query, at less than the dense cost.
 
     Where they failed again and again, they are tried only now and then. The answer does not
@@ -45,7 +47,7 @@ def tries_sparse(query, plan):  # type: ignore[no-untyped-def]
 
 
 @inline
-def threshold_after_sparse(query, found, done):  # type: ignore[no-untyped-def]
+def threshold_after_sparse(query: Query, found: Int, done: Bool) -> Float:
     """Note a failure; return the threshold that the rows found set for the dense path, or 0."""
     if done:
         return np.float32(0.0)
@@ -54,7 +56,7 @@ def threshold_after_sparse(query, found, done):  # type: ignore[no-untyped-def]
 
 
 @inline
-def search_pruned(query):  # type: ignore[no-untyped-def]
+def search_pruned(query: Query) -> Int:
     """Fill the heap with the best rows of a query; return their number."""
     prune, budget = query.prune, query.task.budget
     plan = plan_query(query)

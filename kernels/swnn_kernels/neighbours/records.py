@@ -5,9 +5,21 @@ Records of the search for one query's neighbours: buffers, the query, what is de
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from swnn_kernels.records import Float32, Float64, Int32, Int64, Uint8, Uint16, Uint32, Uint64
+from swnn_kernels.index.arrays import PrunedIndex
+from swnn_kernels.records import (
+    Float,
+    Float32,
+    Float64,
+    Int,
+    Int32,
+    Int64,
+    Uint8,
+    Uint16,
+    Uint32,
+    Uint64,
+)
 
 PACK_BITS = 16
 PACK = 1 << PACK_BITS
@@ -130,48 +142,48 @@ class Task(NamedTuple):
 class Query(NamedTuple):
     """One query in the pruned search: struct views of what it works on, and its numbers."""
 
-    index: Any  # PrunedIndex
-    buffers: Any  # QueryBuffers, with the query in them
-    prune: Any  # PruneBuffers
-    task: Any  # Task
-    size: Any
-    n_neighbors: Any
-    beta: Any
+    index: PrunedIndex  # type: ignore[assignment]  # hides a method of tuples
+    buffers: QueryBuffers  # with the query in them
+    prune: PruneBuffers
+    task: Task
+    size: Int
+    n_neighbors: Int
+    beta: Float
 
 
 class Plan(NamedTuple):
     """A query's features, sorted into those with postings lists and the frequent ones."""
 
-    n_listed: Any
-    n_frequent: Any
-    n_postings: Any  # of the lists
-    squared_norm: Any  # sum of squares of the frequent features' values
+    n_listed: Int
+    n_frequent: Int
+    n_postings: Int  # of the lists
+    squared_norm: Int  # sum of squares of the frequent features' values
 
 
 class Candidate(NamedTuple):
     """A row that may be a neighbour; an overlap or bound_steps of -1 is not known."""
 
-    row: Any
-    overlap: Any
-    accumulator: Any  # exact dot and overlap over the postings lists
-    bound_steps: Any  # upper bound on the rest of the dot, in steps of weight
-    bound: Any  # upper bound on the similarity
+    row: Int
+    overlap: Int
+    accumulator: Int  # exact dot and overlap over the postings lists
+    bound_steps: Int  # upper bound on the rest of the dot, in steps of weight
+    bound: Float  # upper bound on the similarity
 
 
 class RowSlots(NamedTuple):
     """A row, or the first of eight, and where its sums and its accumulator are."""
 
-    row: Any
-    in_sums: Any
-    in_accumulators: Any
+    row: Int
+    in_sums: Int
+    in_accumulators: Int
 
 
 class Sweep(NamedTuple):
     """State of the dense path's sweep over all rows."""
 
-    overlap_planes: Any  # 0 if nothing depends on overlaps
-    weight_planes: Any
-    weight_step: Any
-    origin: Any  # row of the first accumulator
-    threshold: Any
-    is_storing: Any  # whether upper bounds are stored, or compared with the threshold
+    overlap_planes: Int  # 0 if nothing depends on overlaps
+    weight_planes: Int
+    weight_step: Float
+    origin: Int  # row of the first accumulator
+    threshold: Float
+    is_storing: bool  # whether upper bounds are stored, or compared with the threshold

@@ -14,7 +14,7 @@ from swnn_kernels._numba import bits_to_float, float_bits, half_to_float, inline
 from swnn_kernels._numba.intrinsics import prefetch
 from swnn_kernels.fixed_point import similarity
 from swnn_kernels.heap import push
-from swnn_kernels.index.arrays import LO_BITS
+from swnn_kernels.index.arrays import LO_BITS, PrunedIndex
 from swnn_kernels.index.layout import (
     LARGEST_LO,
     frequent_id_of,
@@ -22,15 +22,22 @@ from swnn_kernels.index.layout import (
     key_of,
 )
 from swnn_kernels.neighbours.bounds import MARGIN
-from swnn_kernels.neighbours.records import BUCKETS, OVERLAP_MASK, PACK_BITS, Candidate
-from swnn_kernels.records import COS_SCALE
+from swnn_kernels.neighbours.records import (
+    BUCKETS,
+    OVERLAP_MASK,
+    PACK_BITS,
+    Candidate,
+    PruneBuffers,
+    Query,
+)
+from swnn_kernels.records import COS_SCALE, Bool, Float, Float32, Int, Int32
 
 _SHIFT = np.uint32(18)  # a bucket for every 32nd part of an octave
 _LOWEST = np.int64(95 * 32)  # of 2**-32 and less: the first bucket
 
 
 @inline
-def bucket_of(value):  # type: ignore[no-untyped-def]
+def bucket_of(value: Float) -> Int:
     """Map a bound to its bucket; larger bounds have larger buckets."""
     if value <= np.float32(0.0):
         return np.int64(0)
@@ -38,7 +45,7 @@ def bucket_of(value):  # type: ignore[no-untyped-def]
 
 
 @inline
-def lowest_in(bucket):  # type: ignore[no-untyped-def]
+def lowest_in(bucket: Int) -> Float:
     """Find the lowest value of a bucket."""
     if bucket <= 0:
         return np.float32(0.0)
@@ -46,7 +53,7 @@ def lowest_in(bucket):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _fill(histogram, values, size):  # type: ignore[no-untyped-def]
+def _fill(histogram: Int32, values: Float32, size: Int) -> None:
     """Count the values in each bucket."""
     for b in range(BUCKETS):
         histogram[b] = 0
@@ -55,7 +62,7 @@ def _fill(histogram, values, size):  # type: ignore[no-untyped-def]
 
 
 @routine
-def nth_largest(values, size, n, histogram):  # type: ignore[no-untyped-def]
+def nth_largest(values: Float32, size: Int, n: Int, histogram: Int32) -> Int:
     """Find a bucket such that at least n values lie in it or above; return 0 if all buckets do."""
     _fill(histogram, values, size)
     count = 0
@@ -69,7 +76,7 @@ def nth_largest(values, size, n, histogram):  # type: ignore[no-untyped-def]
 
 
 @routine
-def order_by_bounds(bounds, size, histogram, order):  # type: ignore[no-untyped-def]
+def order_by_bounds(bounds: Float32, size: Int, histogram: Int32, order: Int32) -> None:
     """List the slots of bounds by falling buckets."""
     _fill(histogram, bounds, size)
     at = np.int32(0)
@@ -93,7 +100,7 @@ _CHECK_EVERY = 2 * _LINE  # forward entries between two checks whether the row c
 
 
 @inline
-def threshold_of(query, found):  # type: ignore[no-untyped-def]
+def threshold_of(query: Query, found: Int) -> Float:
     """Threshold: the S-th best similarity so far, less the margin; 0 until S are found."""
     worst = query.buffers.sims[0]
     if found < query.n_neighbors or worst < _TINY:
@@ -102,7 +109,7 @@ def threshold_of(query, found):  # type: ignore[no-untyped-def]
 
 
 @inline
-def add_candidate(prune, slot, candidate):  # type: ignore[no-untyped-def]
+def add_candidate(prune: PruneBuffers, slot: Int, candidate: Candidate) -> Int:
     """Put a candidate into a slot; return the next slot."""
     prune.candidate_rows[slot] = candidate.row
     prune.candidate_overlaps[slot] = candidate.overlap
@@ -113,7 +120,7 @@ def add_candidate(prune, slot, candidate):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _candidate_at(prune, slot):  # type: ignore[no-untyped-def]
+def _candidate_at(prune: PruneBuffers, slot: Int) -> Candidate:
     return Candidate(
         prune.candidate_rows[slot], prune.candidate_overlaps[slot],
         prune.candidate_accumulators[slot], prune.candidate_bound_steps[slot],
@@ -122,7 +129,7 @@ def _candidate_at(prune, slot):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _dot_of_low_bits(query, first, last):  # type: ignore[no-untyped-def]
+def _dot_of_low_bits(query: Query, first: Int, last: Int) -> Int:
     """Dot product of the query and the low 8 bits of a forward row's values."""
     index, quantised = query.index, query.prune.query_quantised
     dot = np.int64(0)
@@ -133,7 +140,7 @@ def _dot_of_low_bits(query, first, last):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _count_shared(query, first, last):  # type: ignore[no-untyped-def]
+def _count_shared(query: Query, first: Int, last: Int) -> Int:
     """Count the query's frequent features that a row has."""
     count = np.int64(0)
     for p in range(first, last):
@@ -143,7 +150,7 @@ def _count_shared(query, first, last):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _prefetch_row(index, row):  # type: ignore[no-untyped-def]
+def _prefetch_row(index: PrunedIndex, row: Int) -> None:
     """Ask for the beginning of a forward row."""
     first = index.forward_indptr[row]
     last = min(index.forward_indptr[row + 1], first + _PREFETCHED)
@@ -154,7 +161,7 @@ def _prefetch_row(index, row):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _dot_needed(query, overlap, row_size):  # type: ignore[no-untyped-def]
+def _dot_needed(query: Query, overlap: Int, row_size: Int) -> Float:
     """Least dot with which a row of this overlap enters the full heap, less the margin."""
     sim, beta = query.buffers.sims[0], query.beta
     if sim < _TINY:
@@ -168,7 +175,9 @@ def _dot_needed(query, overlap, row_size):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _add_high_bits(query, candidate, span, dot, dot_needed):  # type: ignore[no-untyped-def]
+def _add_high_bits(
+    query: Query, candidate: Candidate, span: tuple[Int, Int], dot: Int, dot_needed: Float
+) -> tuple[Int, Bool]:
     """Add the high bits of a forward row to a dot; return it, and whether it reaches what it needs.
 
     ``dot`` comes as a bound on all but the high bits of the forward row's values. What those not
@@ -194,7 +203,7 @@ def _add_high_bits(query, candidate, span, dot, dot_needed):  # type: ignore[no-
 
 
 @inline
-def _rescore(query, candidate, found):  # type: ignore[no-untyped-def]
+def _rescore(query: Query, candidate: Candidate, found: Int) -> Int:
     """Offer a candidate to the heap; return its new size.
 
     The listed part of the dot is in the accumulator. The low 8 bits of the values add at most 255
@@ -230,7 +239,7 @@ def _rescore(query, candidate, found):  # type: ignore[no-untyped-def]
 
 
 @routine
-def rescore_ordered(query, count, found):  # type: ignore[no-untyped-def]
+def rescore_ordered(query: Query, count: Int, found: Int) -> Int:
     """Rescore the first candidates of ``order``; return the new size of the heap."""
     prune = query.prune
     for i in range(count):
@@ -248,7 +257,7 @@ def rescore_ordered(query, count, found):  # type: ignore[no-untyped-def]
 
 
 @routine
-def rescore_best(query, n_candidates, found):  # type: ignore[no-untyped-def]
+def rescore_best(query: Query, n_candidates: Int, found: Int) -> tuple[Int, Int]:
     """Rescore the candidates of the S largest bounds; return heap size and candidates left."""
     prune, bounds = query.prune, query.prune.candidate_bounds
     lowest_bucket = nth_largest(bounds, n_candidates, query.n_neighbors, prune.histogram)
@@ -267,7 +276,7 @@ def rescore_best(query, n_candidates, found):  # type: ignore[no-untyped-def]
 
 
 @routine
-def rescore_all(query, n_candidates, found):  # type: ignore[no-untyped-def]
+def rescore_all(query: Query, n_candidates: Int, found: Int) -> Int:
     """Rescore all candidates that can still matter, the best bounds first."""
     prune = query.prune
     order_by_bounds(prune.candidate_bounds, n_candidates, prune.histogram, prune.order)

@@ -12,13 +12,20 @@ from swnn_kernels._numba import half_to_float, inline, routine
 from swnn_kernels.fixed_point import similarity
 from swnn_kernels.heap import push
 from swnn_kernels.neighbours.bounds import MARGIN
-from swnn_kernels.neighbours.records import CANDIDATES, OVERLAP_MASK, PACK_BITS, Candidate
+from swnn_kernels.neighbours.records import (
+    CANDIDATES,
+    OVERLAP_MASK,
+    PACK_BITS,
+    Candidate,
+    Plan,
+    Query,
+)
 from swnn_kernels.neighbours.rescoring import add_candidate, rescore_all, threshold_of
-from swnn_kernels.records import COS_SCALE, FRACTION_BITS
+from swnn_kernels.records import COS_SCALE, FRACTION_BITS, Bool, Float, Int
 
 
 @inline
-def touch_rows(query, n_listed):  # type: ignore[no-untyped-def]
+def touch_rows(query: Query, n_listed: Int) -> Int:
     """Add the postings lists to the accumulators; return the number of rows touched."""
     index, prune, accumulators = query.index, query.prune, query.buffers.accumulators
     count = np.int64(0)
@@ -34,7 +41,7 @@ def touch_rows(query, n_listed):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _bound_of_touched(query, plan, row, acc, norm):  # type: ignore[no-untyped-def]
+def _bound_of_touched(query: Query, plan: Plan, row: Int, acc: Int, norm: Float) -> Float:
     """Upper bound of a row from its listed part: the frequent part may match in full."""
     index, beta = query.index, query.beta
     max_dot = query.prune.max_frequent_dot[0] * 2.0**-FRACTION_BITS * (1.0 + 2.0**-20)
@@ -52,20 +59,20 @@ def _bound_of_touched(query, plan, row, acc, norm):  # type: ignore[no-untyped-d
 
 
 @inline
-def bound_of_untouched(query, plan, norm):  # type: ignore[no-untyped-def]
+def bound_of_untouched(query: Query, plan: Plan, norm: Float) -> Float:
     """Upper bound of all rows that share no listed feature: J is at most n_frequent / size."""
     jaccard = np.float64(plan.n_frequent) / np.float64(max(1, query.size))
     return norm * jaccard**query.beta
 
 
 @inline
-def remaining_norm(squared_norm):  # type: ignore[no-untyped-def]
+def remaining_norm(squared_norm: Int) -> Float:
     """Norm of the query's frequent part, times the largest norm that rounding may give a row."""
     return np.sqrt(squared_norm * COS_SCALE) * (1.0 + 2.0**-16)
 
 
 @inline
-def _is_below(query, acc, threshold):  # type: ignore[no-untyped-def]
+def _is_below(query: Query, acc: Int, threshold: Float) -> Bool:
     """Whether a row without frequent features is below the threshold whatever its size.
 
     Its union with the query has at least the query's size, so Sim <= cos * (overlap / size)**b for
@@ -79,7 +86,7 @@ def _is_below(query, acc, threshold):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _push_listed(query, found, row, acc):  # type: ignore[no-untyped-def]
+def _push_listed(query: Query, found: Int, row: Int, acc: Int) -> Int:
     """Offer a row whose similarity is known in full from the postings lists."""
     dot = acc >> PACK_BITS
     if dot > 0 and not _is_below(query, acc, threshold_of(query, found)):
@@ -92,7 +99,7 @@ def _push_listed(query, found, row, acc):  # type: ignore[no-untyped-def]
 
 
 @routine
-def search_sparse(query, plan):  # type: ignore[no-untyped-def]
+def search_sparse(query: Query, plan: Plan) -> tuple[Int, Bool]:
     """Fill the heap; return its size and whether no other row can belong to the answer."""
     prune, accumulators, removed = query.prune, query.buffers.accumulators, query.task.removed
     count = touch_rows(query, plan.n_listed)
