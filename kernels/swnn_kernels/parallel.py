@@ -25,12 +25,12 @@ def in_parallel(answer: Callable[[int, int], None], n_queries: int, n_jobs: int)
 
 
 def in_order(
-    work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int
+    call: Callable[[Item], Result], items: Sequence[Item], n_jobs: int
 ) -> Generator[Result, None, None]:
-    """Results of ``work`` on all items, in their order, computed by several threads.
+    """Results of ``call`` on all items, in their order, computed by several threads.
 
     The calling thread works too. A thread that can't start for lack of memory has claimed nothing,
-    so the others do all of the work; `concurrent.futures` would wait for it for ever. If ``work``
+    so the others do all of the work; `concurrent.futures` would wait for it for ever. If ``call``
     raises, or the caller goes no further, no more items are begun, and those under way end first.
 
     Examples
@@ -38,7 +38,7 @@ def in_order(
     >>> list(in_order(lambda n: n * n, [1, 2, 3], n_jobs=2))
     [1, 4, 9]
     """
-    shared = _Shared(work, items)
+    shared = _Shared(call, items)
     with contextlib.suppress(RuntimeError):  # no more threads to be had: fewer will do
         for _ in range(min(n_jobs, len(items)) - 1):
             _thread.start_new_thread(shared.help, ())
@@ -52,8 +52,8 @@ def in_order(
 class _Shared(Generic[Item, Result]):
     """Items, who has claimed them, and what came of them."""
 
-    def __init__(self, work: Callable[[Item], Result], items: Sequence[Item]) -> None:
-        self._work, self._items = work, items
+    def __init__(self, call: Callable[[Item], Result], items: Sequence[Item]) -> None:
+        self._call, self._items = call, items
         self._changed = threading.Condition()
         self._next = self._running = 0
         self._results: dict[int, Result] = {}
@@ -91,7 +91,7 @@ class _Shared(Generic[Item, Result]):
                 return False
             index, self._next, self._running = self._next, self._next + 1, self._running + 1
         try:
-            self._results[index] = self._work(self._items[index])
+            self._results[index] = self._call(self._items[index])
         except BaseException as error:
             with self._changed:  # else a claim at the same moment would undo the stop
                 self._error, self._next = error, len(self._items)

@@ -95,8 +95,8 @@ inline void launch(Dim grid, unsigned threads, Blocks how, const std::function<v
     };
     std::minstd_rand order(shim_seed + 1);
     std::vector<Dim> blocks;
-    std::vector<unsigned> places(threads);
-    for (unsigned t = 0; t < threads; ++t) places[t] = t;
+    std::vector<unsigned> turns(threads);
+    for (unsigned t = 0; t < threads; ++t) turns[t] = t;
     for (unsigned y = 0; y < grid.y; ++y) {
         for (unsigned x = 0; x < grid.x; ++x) blocks.push_back({x, y});
     }
@@ -104,8 +104,8 @@ inline void launch(Dim grid, unsigned threads, Blocks how, const std::function<v
     for (const Dim block : blocks) {
         auto* barrier = new Barrier(threads);
         barriers.push_back(barrier);
-        if (shim_seed) std::shuffle(places.begin(), places.end(), order);
-        for (const unsigned t : places) {
+        if (shim_seed) std::shuffle(turns.begin(), turns.end(), order);
+        for (const unsigned t : turns) {
             running.emplace_back([=, &kernel] {
                 threadIdx = {t, 0};
                 blockIdx = block;

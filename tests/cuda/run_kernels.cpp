@@ -36,15 +36,15 @@ int main(int, char** argv) {
     const int tile = std::atoi(argv[2]);
     FILE* in = std::fopen(argv[4], "rb");
     const auto list_starts = read<long long>(in);
-    const auto list_rows = narrow(read<long long>(in)), list_units = narrow(read<long long>(in));
+    const auto list_rows = narrow(read<long long>(in)), list_quantised = narrow(read<long long>(in));
     const auto row_sizes = read<double>(in);
     const auto query_starts = read<long long>(in);
-    const auto query_features = narrow(read<long long>(in)), query_units = narrow(read<long long>(in));
+    const auto query_features = narrow(read<long long>(in)), query_quantised = narrow(read<long long>(in));
     const auto label_starts = read<long long>(in);
     const auto label_ids = narrow(read<long long>(in));
-    const auto numbers = narrow(read<long long>(in));  // places, labels, k, capacity, candidates, shift, features
+    const auto numbers = narrow(read<long long>(in));  // neighbours, labels, k, capacity, candidates, shift, features
     const auto exponents = read<double>(in);           // alpha, beta
-    const auto dead_flags = narrow(read<long long>(in));
+    const auto removed_flags = narrow(read<long long>(in));
     const auto cuts = read<long long>(in), model_starts = read<long long>(in);
     const auto model_features = narrow(read<long long>(in));
     const auto wide_weights = read<long long>(in), biases = read<long long>(in);
@@ -52,38 +52,38 @@ int main(int, char** argv) {
     std::fclose(in);
     const std::vector<short> model_weights(wide_weights.begin(), wide_weights.end());
     const std::vector<unsigned char> modelled(modelled_flags.begin(), modelled_flags.end());
-    const std::vector<unsigned char> dead(dead_flags.begin(), dead_flags.end());
+    const std::vector<unsigned char> removed(removed_flags.begin(), removed_flags.end());
 
     const long long n_rows = row_sizes.size(), n_queries = query_starts.size() - 1;
-    const int places = numbers[0], n_labels = numbers[1], k = numbers[2], capacity = numbers[3];
+    const int n_slots = numbers[0], n_labels = numbers[1], k = numbers[2], capacity = numbers[3];
     std::vector<unsigned long long> sums(n_queries * n_rows);
     if (!query_features.empty()) {
         launch({(unsigned)query_features.size(), list_blocks}, threads, Blocks::together, [&] {
-            scatter_cu::scatter(list_starts.data(), list_rows.data(), list_units.data(),
-                                query_starts.data(), query_features.data(), query_units.data(),
+            scatter_cu::scatter(list_starts.data(), list_rows.data(), list_quantised.data(),
+                                query_starts.data(), query_features.data(), query_quantised.data(),
                                 n_rows, sums.data());
         });
     }
     const unsigned tiles = (n_rows + tile - 1) / tile;
-    const int kept = places < tile ? places : tile;
-    std::vector<unsigned long long> keys(n_queries * tiles * kept), best_keys(n_queries * places);
+    const int kept = n_slots < tile ? n_slots : tile;
+    std::vector<unsigned long long> keys(n_queries * tiles * kept), best_keys(n_queries * n_slots);
     std::vector<int> rows(keys.size()), best_rows(best_keys.size());
     launch({tiles, (unsigned)n_queries}, threads, Blocks::in_turn, [&] {
         select_cu::select_tiles(sums.data(), row_sizes.data(), query_starts.data(),
-                                dead.empty() ? nullptr : dead.data(), (int)n_rows, tile, kept,
+                                removed.empty() ? nullptr : removed.data(), (int)n_rows, tile, kept,
                                 exponents[1], keys.data(), rows.data());
     });
-    std::vector<long long> ids(n_queries * places), labels(n_queries * k);
+    std::vector<long long> ids(n_queries * n_slots), labels(n_queries * k);
     std::vector<double> similarities(ids.size()), scores(labels.size());
     launch({(unsigned)n_queries, 1}, threads, Blocks::in_turn, [&] {
-        select_cu::select_merge(keys.data(), rows.data(), (int)(tiles * kept), places,
+        select_cu::select_merge(keys.data(), rows.data(), (int)(tiles * kept), n_slots,
                                 best_keys.data(), best_rows.data(), ids.data(), similarities.data());
     });
     std::vector<unsigned long long> votes(n_queries * n_labels);
     std::vector<int> voted(n_queries * capacity);
     launch({(unsigned)n_queries, 1}, threads, Blocks::in_turn, [&] {
         vote_cu::vote_topk(ids.data(), similarities.data(), label_starts.data(), label_ids.data(),
-                           places, n_labels, capacity, exponents[0], k, votes.data(), voted.data(),
+                           n_slots, n_labels, capacity, exponents[0], k, votes.data(), voted.data(),
                            labels.data(), scores.data());
     });
     for (const auto vote : votes) {
@@ -96,7 +96,7 @@ int main(int, char** argv) {
     std::vector<unsigned long long> totals(n_queries * n_cuts), linear(found.size());
     launch({(unsigned)n_queries, 1}, threads, Blocks::in_turn, [&] {
         candidates_cu::find_candidates(
-            ids.data(), similarities.data(), label_starts.data(), label_ids.data(), cuts.data(), places,
+            ids.data(), similarities.data(), label_starts.data(), label_ids.data(), cuts.data(), n_slots,
             n_cuts, n_labels, capacity, exponents[0], candidates, slots.data(), voted.data(),
             cut_sums.data(), cut_keys.data(), found_keys.data(), found.data(), shares.data(), totals.data());
     });
@@ -107,7 +107,7 @@ int main(int, char** argv) {
     launch({(unsigned)n_queries, 1}, threads, Blocks::in_turn, [&] {
         scores_cu::score_candidates(
             found.data(), shares.data(), totals.data(), query_starts.data(), query_features.data(),
-            query_units.data(), model_starts.data(), model_features.data(), model_weights.data(),
+            query_quantised.data(), model_starts.data(), model_features.data(), model_weights.data(),
             biases.data(), modelled.data(), tables.data(), candidates, n_cuts, modelled.size(), n_features,
             numbers[5], k, scattered.data(), linear.data(), chosen_keys.data(), chosen.data(),
             ranked.data(), ranked_scores.data());

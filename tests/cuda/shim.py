@@ -88,7 +88,9 @@ def a_ranker(seed, d, n_labels, S, alpha, beta):
     return arrays, meta
 
 
-def run(program, folder, problem, settings, *, dead=(), ranker=None, env=None, patience=PATIENCE):
+def run(
+    program, folder, problem, settings, *, removed=(), ranker=None, env=None, patience=PATIENCE
+):
     """Results of all kernels on a problem (X, Y, Q).
 
     The settings are S, k, alpha, beta, threads and tile.
@@ -101,13 +103,13 @@ def run(program, folder, problem, settings, *, dead=(), ranker=None, env=None, p
     )
     lists = sp.csr_array((rows.quantised, rows.indices, rows.indptr), shape=X.shape).tocsc()
     capacity = max(1, min(Y.shape[1], S * int(np.diff(labels.indptr).max())))
-    gone = np.isin(np.arange(len(X)), dead).astype(np.int64) if len(dead) else []
+    flags = np.isin(np.arange(len(X)), removed).astype(np.int64) if len(removed) else []
     learned, meta = ranker or a_ranker(0, X.shape[1], Y.shape[1], S, alpha, beta)
     arrays = [
         lists.indptr, lists.indices, lists.data, np.diff(rows.indptr).astype(float),
         queries.indptr, queries.indices, queries.quantised, labels.indptr, labels.indices,
         [S, Y.shape[1], k, capacity, meta["n_candidates"], meta["shift"], X.shape[1]],
-        np.asarray([alpha, beta], float), gone, meta["cuts"],
+        np.asarray([alpha, beta], float), flags, meta["cuts"],
         *(array for name, array in learned.items() if name != "g"),
     ]  # fmt: skip
     with (folder / "in").open("wb") as file:
@@ -130,9 +132,9 @@ def run(program, folder, problem, settings, *, dead=(), ranker=None, env=None, p
     return ids, sims.view(float), best[0], best[1].view(float), best[2], best[3].view(float)
 
 
-def padded(pairs, places):
-    missing = places - len(pairs)
-    return [i for i, _ in pairs] + [-1] * missing, [v for _, v in pairs] + [0.0] * missing
+def padded(pairs, n_slots):
+    n_empty = n_slots - len(pairs)
+    return [i for i, _ in pairs] + [-1] * n_empty, [v for _, v in pairs] + [0.0] * n_empty
 
 
 def check(program, folder, seed, settings, **how):

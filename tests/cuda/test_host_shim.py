@@ -37,9 +37,9 @@ def test_order_of_blocks_and_delays_at_barriers_do_not_matter(program, tmp_path,
 
 def test_removed_rows_are_not_found(program, tmp_path):
     X, Y, Q = problem(1)
-    dead = [0, 1, 7]
-    ids, *_ = run(program, tmp_path, (X, Y, Q), (6, 2, 1, 1, 32, 8), dead=dead)
-    X[dead] = 0
+    removed = [0, 1, 7]
+    ids, *_ = run(program, tmp_path, (X, Y, Q), (6, 2, 1, 1, 32, 8), removed=removed)
+    X[removed] = 0
     for row, query in enumerate(Q):
         near = [(i, sim) for sim, i in oracle.neighbours(X, query, 6, 1)]
         assert ids[row].tolist() == padded(near, 6)[0]

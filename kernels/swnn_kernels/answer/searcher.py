@@ -180,9 +180,9 @@ class Searcher:
         self, task_table: Any, queries_table: Any, out: tuple[np.ndarray, np.ndarray]
     ) -> None:
         """Answer queries into the two arrays of ``out``."""
-        self.prepared(task_table, queries_table, out, kernels.NO_RAW_QUERY)(-1)
+        self.bind(task_table, queries_table, out, kernels.NO_RAW_QUERY)(-1)
 
-    def prepared(
+    def bind(
         self,
         task_table: Any,
         queries_table: Any,

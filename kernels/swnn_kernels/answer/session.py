@@ -107,14 +107,14 @@ class Session:
         outs = [(np.empty((1, size), np.int64), np.empty((1, size))) for size in (n_neighbors, k)]
         query_table = table(query)
         answers = [
-            searcher.prepared(task, query_table, out, raw)
+            searcher.bind(task, query_table, out, raw)
             for task, out in zip(self._tasks, outs, strict=True)
         ]
         first_rows = [(ids[0], values[0]) for ids, values in outs]
         self._bound = self._bind(k, raw, first_rows[0])
         self._answers, self._first_rows = answers, first_rows
         self._searcher, self._raw = searcher, raw
-        self._places: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
+        self._entries: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
 
     def _bind(self, k: int, raw: kernels.RawQuery, found: tuple[np.ndarray, np.ndarray]) -> Any:
         """What a kind of session prepares for a query and its neighbours; here nothing."""
@@ -197,23 +197,23 @@ class Session:
         shape = indices.shape
         if len(shape) != 1 or shape != values.shape:
             raise ValueError("indices and values must be one-dimensional and of one length")
-        place = self._places.get(shape)
-        if place is None or k > self._searcher.k:
-            place = self._make_place(shape[0], k)
-        place[0][...] = indices
-        place[1][...] = values
+        entries = self._entries.get(shape)
+        if entries is None or k > self._searcher.k:
+            entries = self._make_entries(shape[0], k)
+        entries[0][...] = indices
+        entries[1][...] = values
         return shape[0]
 
-    def _make_place(self, size: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Where a query of this size goes, kept for the next: a slice costs as much as the copy."""
+    def _make_entries(self, size: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Views for a query of this size, kept for the next: a slice costs as much as the copy."""
         if size > self._searcher.longest or k > self._searcher.k:
             self._grow(size, k)
             if size > self._searcher.longest:  # more than there are features
                 self._refuse(kernels.BAD_IDS)
-        place = self._raw.indices[:size], self._raw.values[:size]
+        entries = self._raw.indices[:size], self._raw.values[:size]
         if size <= _SHORTEST_BUFFER:
-            self._places[size,] = place
-        return place
+            self._entries[size,] = entries
+        return entries
 
     def _run(self, wants_labels: int, size: int) -> None:
         """Answer the query that was copied; ValueError if it is not valid."""

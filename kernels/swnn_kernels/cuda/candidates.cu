@@ -16,26 +16,26 @@ extern "C" __global__ void find_candidates(
     const long long n_labels,
     const long long capacity,                      // most labels that one query can get votes for
     const double alpha,
-    const int places,                              // candidates of a query
-    int* __restrict__ slots,                       // (queries, labels): zero, and zero again after
-    int* __restrict__ voted,                       // (queries, capacity): scratch
-    unsigned long long* __restrict__ sums,         // (queries, capacity, cuts): scratch
-    unsigned long long* __restrict__ keys,         // (queries, capacity): scratch
-    unsigned long long* __restrict__ best_keys,    // (queries, places): scratch
-    int* __restrict__ labels,                      // (queries, places), -1: none
-    unsigned long long* __restrict__ votes,        // (queries, places, cuts)
+    const int n_slots,                             // candidates of a query
+    int* __restrict__ slot_of,                     // (queries, labels): from 1; zeros before and after
+    int* __restrict__ voted,                       // (queries, capacity): buffer
+    unsigned long long* __restrict__ sums,         // (queries, capacity, cuts): buffer
+    unsigned long long* __restrict__ keys,         // (queries, capacity): buffer
+    unsigned long long* __restrict__ best_keys,    // (queries, slots): buffer
+    int* __restrict__ labels,                      // (queries, slots), -1: none
+    unsigned long long* __restrict__ votes,        // (queries, slots, cuts)
     unsigned long long* __restrict__ totals)       // (queries, cuts), zero at the start
 {
     __shared__ unsigned n_voted;
     const long long query = blockIdx.x;
     ids += query * neighbours;
     similarities += query * neighbours;
-    slots += query * n_labels;
+    slot_of += query * n_labels;
     voted += query * capacity;
     sums += query * capacity * n_cuts;
     keys += query * capacity;
-    labels += query * places;
-    votes += query * places * n_cuts;
+    labels += query * n_slots;
+    votes += query * n_slots * n_cuts;
     totals += query * n_cuts;
     if (threadIdx.x == 0) {
         n_voted = 0;
@@ -46,7 +46,7 @@ extern "C" __global__ void find_candidates(
     for (int i = threadIdx.x; i < voters; i += blockDim.x) {
         const long long row = ids[i];
         for (long long at = row < 0 ? 0 : label_starts[row]; row >= 0 && at < label_starts[row + 1]; ++at) {
-            if (!atomicOr(slots + label_ids[at], 1)) {
+            if (!atomicOr(slot_of + label_ids[at], 1)) {
                 voted[atomicAdd(&n_voted, 1u)] = label_ids[at];
             }
         }
@@ -54,7 +54,7 @@ extern "C" __global__ void find_candidates(
     __syncthreads();
     const int count = n_voted;
     for (int i = threadIdx.x; i < count; i += blockDim.x) {
-        slots[voted[i]] = i + 1;
+        slot_of[voted[i]] = i + 1;
         for (int cut = 0; cut < n_cuts; ++cut) {
             sums[(long long)i * n_cuts + cut] = 0;
         }
@@ -71,10 +71,10 @@ extern "C" __global__ void find_candidates(
             ++cut;
         }
         const double weight = power(similarities[i], alpha);
-        const unsigned long long units = (unsigned long long)rint(weight * 1099511627776.0);  // 2^40
-        atomicAdd(totals + cut, units);
+        const unsigned long long vote = (unsigned long long)rint(weight * 1099511627776.0);  // 2^40
+        atomicAdd(totals + cut, vote);
         for (long long at = label_starts[row]; at < label_starts[row + 1]; ++at) {
-            atomicAdd(sums + (long long)(slots[label_ids[at]] - 1) * n_cuts + cut, units);
+            atomicAdd(sums + (long long)(slot_of[label_ids[at]] - 1) * n_cuts + cut, vote);
         }
     }
     __syncthreads();
@@ -90,16 +90,16 @@ extern "C" __global__ void find_candidates(
             totals[cut] += totals[cut - 1];
         }
     }
-    choose(keys, voted, 0, count, places, best_keys + query * places, labels);
-    for (int i = threadIdx.x; i < places; i += blockDim.x) {
+    choose(keys, voted, 0, count, n_slots, best_keys + query * n_slots, labels);
+    for (int i = threadIdx.x; i < n_slots; i += blockDim.x) {
         for (int cut = 0; cut < n_cuts; ++cut) {
             const bool there = labels[i] >= 0;
-            const long long from = there ? (long long)(slots[labels[i]] - 1) * n_cuts : 0;
+            const long long from = there ? (long long)(slot_of[labels[i]] - 1) * n_cuts : 0;
             votes[(long long)i * n_cuts + cut] = there ? sums[from + cut] : 0;
         }
     }
     __syncthreads();
     for (int i = threadIdx.x; i < count; i += blockDim.x) {
-        slots[voted[i]] = 0;
+        slot_of[voted[i]] = 0;
     }
 }

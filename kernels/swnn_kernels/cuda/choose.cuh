@@ -23,7 +23,7 @@ __device__ bool at_cut(const Cut& cut, Key key, int row) {
     return key != 0 && (key & cut.key_mask) == cut.key && (~(unsigned)row & cut.row_mask) == cut.row;
 }
 
-// Turn 256 counts into sums from each place to the last; returns which half holds them.
+// Turn 256 counts into sums from each digit to the last; returns which half holds them.
 __device__ int sum_from_behind(unsigned (*counts)[256]) {
     int from = 0;
     for (int step = 1; step < 256; step *= 2) {
@@ -36,9 +36,9 @@ __device__ int sum_from_behind(unsigned (*counts)[256]) {
     return from;
 }
 
-// Find the cut that lets `places` candidates through, by radix select: eight bits at a time from
+// Find the cut that lets `n_slots` candidates through, by radix select: eight bits at a time from
 // the key's top, then from the top of ~row, until the last group goes through as a whole.
-__device__ Cut find_cut(const Key* keys, const int* rows, int first, int count, unsigned places) {
+__device__ Cut find_cut(const Key* keys, const int* rows, int first, int count, unsigned n_slots) {
     __shared__ unsigned counts[2][256];
     __shared__ unsigned chosen;
     Cut cut = {0, 0, 0, 0};
@@ -57,19 +57,19 @@ __device__ Cut find_cut(const Key* keys, const int* rows, int first, int count, 
         }
         __syncthreads();
         const unsigned* sums = counts[sum_from_behind(counts)];
-        if (sums[0] <= places) {
+        if (sums[0] <= n_slots) {
             break;  // all that are left go through
         }
         for (int i = threadIdx.x; i < 256; i += blockDim.x) {
-            if (sums[i] >= places && (i == 255 || sums[i + 1] < places)) {
+            if (sums[i] >= n_slots && (i == 255 || sums[i + 1] < n_slots)) {
                 chosen = i;
             }
         }
         __syncthreads();
         const unsigned digit = chosen;
         const unsigned above = digit == 255 ? 0 : sums[digit + 1];
-        const bool whole = sums[digit] == places;
-        places -= above;
+        const bool whole = sums[digit] == n_slots;
+        n_slots -= above;
         if (pass < 8) {
             cut.key |= (Key)digit << shift;
             cut.key_mask |= (Key)255 << shift;
@@ -85,12 +85,12 @@ __device__ Cut find_cut(const Key* keys, const int* rows, int first, int count, 
     return cut;
 }
 
-// Collect up to `places` candidates in any order; the rest is filled with key 0 and row -1. Threads
+// Collect up to `n_slots` candidates in any order; the rest is filled with key 0 and row -1. Threads
 // may come here as soon as they have written their keys and rows: `find_cut` waits before it reads.
-__device__ void choose(const Key* keys, const int* rows, int first, int count, int places,
+__device__ void choose(const Key* keys, const int* rows, int first, int count, int n_slots,
                        Key* best_keys, int* best_rows) {
     __shared__ unsigned filled;
-    const Cut cut = find_cut(keys, rows, first, count, places);
+    const Cut cut = find_cut(keys, rows, first, count, n_slots);
     if (threadIdx.x == 0) {
         filled = 0;
     }
@@ -104,7 +104,7 @@ __device__ void choose(const Key* keys, const int* rows, int first, int count, i
         }
     }
     __syncthreads();
-    for (int slot = filled + threadIdx.x; slot < places; slot += blockDim.x) {
+    for (int slot = filled + threadIdx.x; slot < n_slots; slot += blockDim.x) {
         best_keys[slot] = 0;
         best_rows[slot] = -1;
     }
@@ -112,12 +112,12 @@ __device__ void choose(const Key* keys, const int* rows, int first, int count, i
 }
 
 // Where a chosen candidate stands among all of them: how many precede it.
-__device__ int rank_of(const Key* keys, const int* rows, int places, int i) {
+__device__ int rank_of(const Key* keys, const int* rows, int n_slots, int i) {
     if (keys[i] == 0) {
         return i;  // missing ones lie behind all others already
     }
     int before = 0;
-    for (int j = 0; j < places; ++j) {
+    for (int j = 0; j < n_slots; ++j) {
         before += keys[j] > keys[i] || (keys[j] == keys[i] && rows[j] < rows[i]);
     }
     return before;

@@ -5,7 +5,7 @@
 
 #include "choose.cuh"
 
-// Bin of a share: the leading bits of share + 2^-10, as in swnn_kernels/learn/bins.py.
+// Bin of a share: the leading bits of share + 2^-10, as in swnn_kernels/learn/candidates.py.
 __device__ int bin_of(unsigned long long votes, unsigned long long total) {
     const int last = 10 << 7;
     const double share = total ? (double)(long long)votes / (double)(long long)total : 0.0;
@@ -20,7 +20,7 @@ extern "C" __global__ void score_candidates(
     const unsigned long long* __restrict__ totals, // (queries, cuts)
     const long long* __restrict__ query_starts,    // (queries + 1), from 0
     const int* __restrict__ query_features,
-    const int* __restrict__ query_units,
+    const int* __restrict__ query_quantised,
     const long long* __restrict__ model_starts,    // (modelled labels + 1)
     const int* __restrict__ model_features,
     const short* __restrict__ model_weights,
@@ -35,8 +35,8 @@ extern "C" __global__ void score_candidates(
     const int k,
     int* __restrict__ scattered,                   // (queries, features): zero, and zero again after
     unsigned long long* __restrict__ scores,       // (queries, candidates): zero at the start
-    unsigned long long* __restrict__ best_keys,    // (queries, k): scratch
-    int* __restrict__ chosen_labels,               // (queries, k): scratch
+    unsigned long long* __restrict__ best_keys,    // (queries, k): buffer
+    int* __restrict__ chosen_labels,               // (queries, k): buffer
     long long* __restrict__ best_labels,           // (queries, k)
     double* __restrict__ best_scores)              // (queries, k)
 {
@@ -49,7 +49,7 @@ extern "C" __global__ void score_candidates(
     scores += query * candidates;
     scattered += query * n_features;
     for (long long at = query_starts[query] + threadIdx.x; at < query_starts[query + 1]; at += blockDim.x) {
-        scattered[query_features[at]] = query_units[at];
+        scattered[query_features[at]] = query_quantised[at];
     }
     __syncthreads();
     // As many threads as a warp has walk the weights of one candidate.

@@ -22,13 +22,13 @@ extern "C" __global__ void select_tiles(
     unsigned long long* __restrict__ sums,         // (queries, rows): packed sums; becomes keys
     const double* __restrict__ row_sizes,          // (rows)
     const long long* __restrict__ query_starts,    // (queries + 1)
-    const unsigned char* __restrict__ dead,        // (rows), or null
+    const unsigned char* __restrict__ removed,     // (rows), or null
     const int n_rows,
     const int tile,
-    const int places,
+    const int n_slots,
     const double beta,
-    unsigned long long* __restrict__ best_keys,    // (queries, tiles, places)
-    int* __restrict__ best_rows)                   // (queries, tiles, places)
+    unsigned long long* __restrict__ best_keys,    // (queries, tiles, slots)
+    int* __restrict__ best_rows)                   // (queries, tiles, slots)
 {
     const int first = blockIdx.x * tile;
     const int count = min(tile, n_rows - first);
@@ -36,11 +36,11 @@ extern "C" __global__ void select_tiles(
     const double query_size = (double)(query_starts[query + 1] - query_starts[query]);
     Key* keys = sums + query * n_rows + first;
     for (int i = threadIdx.x; i < count; i += blockDim.x) {
-        const bool gone = keys[i] == 0 || (dead && dead[first + i]);
-        keys[i] = gone ? 0 : similarity_key(keys[i], query_size, row_sizes[first + i], beta);
+        const bool is_skipped = keys[i] == 0 || (removed && removed[first + i]);
+        keys[i] = is_skipped ? 0 : similarity_key(keys[i], query_size, row_sizes[first + i], beta);
     }
-    const long long out = (query * gridDim.x + blockIdx.x) * places;
-    choose(keys, nullptr, first, count, places, best_keys + out, best_rows + out);
+    const long long out = (query * gridDim.x + blockIdx.x) * n_slots;
+    choose(keys, nullptr, first, count, n_slots, best_keys + out, best_rows + out);
 }
 
 // Grid: x = queries.
@@ -48,18 +48,18 @@ extern "C" __global__ void select_merge(
     const unsigned long long* __restrict__ keys,   // (queries, candidates)
     const int* __restrict__ rows,                  // (queries, candidates)
     const int candidates,
-    const int places,
-    unsigned long long* __restrict__ best_keys,    // (queries, places): scratch
-    int* __restrict__ best_rows,                   // (queries, places): scratch
-    long long* __restrict__ ids,                   // (queries, places)
-    double* __restrict__ similarities)             // (queries, places)
+    const int n_slots,
+    unsigned long long* __restrict__ best_keys,    // (queries, slots): buffer
+    int* __restrict__ best_rows,                   // (queries, slots): buffer
+    long long* __restrict__ ids,                   // (queries, slots)
+    double* __restrict__ similarities)             // (queries, slots)
 {
     const long long query = blockIdx.x;
-    const long long out = query * places;
-    choose(keys + query * candidates, rows + query * candidates, 0, candidates, places,
+    const long long out = query * n_slots;
+    choose(keys + query * candidates, rows + query * candidates, 0, candidates, n_slots,
            best_keys + out, best_rows + out);
-    for (int i = threadIdx.x; i < places; i += blockDim.x) {
-        const int at = rank_of(best_keys + out, best_rows + out, places, i);
+    for (int i = threadIdx.x; i < n_slots; i += blockDim.x) {
+        const int at = rank_of(best_keys + out, best_rows + out, n_slots, i);
         ids[out + at] = best_rows[out + i];
         similarities[out + at] = __longlong_as_double((long long)best_keys[out + i]);
     }

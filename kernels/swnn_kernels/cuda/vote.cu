@@ -31,7 +31,7 @@ __device__ Best first_of_block(Best mine) {
     return first;
 }
 
-// Grid: x = queries. One round over the voted labels for each of the k places.
+// Grid: x = queries. One round over the voted labels for each of the k slots.
 extern "C" __global__ void vote_topk(
     const long long* __restrict__ ids,             // (queries, neighbours), -1: none
     const double* __restrict__ similarities,       // (queries, neighbours)
@@ -43,7 +43,7 @@ extern "C" __global__ void vote_topk(
     const double alpha,
     const int k,
     unsigned long long* __restrict__ scores,       // (queries, labels): zero, and zero again after
-    int* __restrict__ voted,                       // (queries, capacity): scratch
+    int* __restrict__ voted,                       // (queries, capacity): buffer
     long long* __restrict__ best_labels,           // (queries, k)
     double* __restrict__ best_scores)              // (queries, k)
 {
@@ -62,25 +62,25 @@ extern "C" __global__ void vote_topk(
             continue;
         }
         const double weight = power(similarities[query * neighbours + i], alpha);
-        const unsigned long long units = (unsigned long long)rint(weight * 1099511627776.0);  // 2^40
+        const unsigned long long vote = (unsigned long long)rint(weight * 1099511627776.0);  // 2^40
         for (long long at = label_starts[row]; at < label_starts[row + 1]; ++at) {
             const int label = label_ids[at];
             if (!(atomicOr(scores + label, seen) & seen)) {
                 voted[atomicAdd(&n_voted, 1u)] = label;
             }
-            atomicAdd(scores + label, units);
+            atomicAdd(scores + label, vote);
         }
     }
     __syncthreads();
     const int count = n_voted;
     Best last = {0, -1};
-    int place = 0;
-    for (; place < k && place < count; ++place) {
+    int slot = 0;
+    for (; slot < k && slot < count; ++slot) {
         Best mine = {0, -1};
         for (int i = threadIdx.x; i < count; i += blockDim.x) {
             const int label = voted[i];
             const unsigned long long score = scores[label] & ~seen;
-            const bool ranked = place > 0 && (score > last.score ||
+            const bool ranked = slot > 0 && (score > last.score ||
                                               (score == last.score && label <= last.label));
             if (!ranked && precedes(score, label, mine)) {
                 mine = {score, label};
@@ -88,11 +88,11 @@ extern "C" __global__ void vote_topk(
         }
         last = first_of_block(mine);
         if (threadIdx.x == 0) {
-            best_labels[query * k + place] = last.label;
-            best_scores[query * k + place] = (double)last.score * (1.0 / 1099511627776.0);
+            best_labels[query * k + slot] = last.label;
+            best_scores[query * k + slot] = (double)last.score * (1.0 / 1099511627776.0);
         }
     }
-    for (int rest = place + threadIdx.x; rest < k; rest += blockDim.x) {
+    for (int rest = slot + threadIdx.x; rest < k; rest += blockDim.x) {
         best_labels[query * k + rest] = -1;
         best_scores[query * k + rest] = 0;
     }

@@ -425,20 +425,20 @@ def build_arrays(rows: QuantisedRows, frequent: float | None, fewest: int) -> St
 def _allocated(
     rows: QuantisedRows, features: np.ndarray, levels: Levels, n_listed: np.ndarray
 ) -> PrunedIndex:
-    """Allocate the arrays that `fill` fills; those of the rows are still missing."""
+    """Allocate the arrays that `fill` fills; those of the rows are empty."""
     list_indptr = np.zeros(rows.n_features + 2, dtype=np.int64)
     np.cumsum(n_listed, out=list_indptr[2:])
     n_forward = rows.indices.size - int(list_indptr[-1])
     bitmap_indptr = np.zeros(features.size + 1, dtype=np.int32)
     np.cumsum(np.where(levels.small < levels.large, 2, 1), out=bitmap_indptr[1:])
-    missing = np.zeros(0, dtype=np.int32)
+    empty = np.zeros(0, dtype=np.int32)
     return PrunedIndex(
-        row_sizes=missing,
+        row_sizes=empty,
         list_indptr=list_indptr,
         list_rows=np.empty(rows.indices.size - n_forward, dtype=np.uint32),
         list_quantised=np.empty(rows.indices.size - n_forward, dtype=np.int32),
         frequent_features=features,
-        frequent_id=missing,
+        frequent_id=empty,
         forward_indptr=np.zeros(rows.n_rows + 1, dtype=np.int64),
         forward_hi=np.empty(n_forward, dtype=np.uint32),
         forward_lo=np.empty(n_forward, dtype=np.uint8),
@@ -447,7 +447,7 @@ def _allocated(
         bitmap_indptr=bitmap_indptr,
         level_small=levels.small,
         level_large=levels.large,
-        row_scales=missing,
+        row_scales=empty,
     )
 
 

@@ -196,8 +196,8 @@ class HybridIndex:
             raise ValueError(f"a feature is not among the {self.n_features} features")
         positions, values = [], []
         for position, feature in enumerate(features.tolist()):
-            there, quantised = layout.find(self.pruned_table, feature, int(row))
-            if there:
+            has_feature, quantised = layout.find(self.pruned_table, feature, int(row))
+            if has_feature:
                 positions.append(position)
                 values.append(quantised)
         return np.array(positions, dtype=np.int64), np.array(values, dtype=np.int32)

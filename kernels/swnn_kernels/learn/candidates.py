@@ -65,16 +65,16 @@ class Selection(NamedTuple):
 class Tally(NamedTuple):
     """Buffers of one thread; between queries ``sums`` holds zeros.
 
-    ``places`` is never cleared: a label was voted for if it stands where its place says.
+    ``slots`` is never cleared: a label has votes if its slot holds it.
     """
 
     cuts: Int64  # (n_cuts,), ascending: how many neighbours vote at each cut
-    places: Int32  # (n_labels,): where a label may stand among those voted for
+    slots: Int32  # (n_labels,): slot of a label, if it has votes
     voted: Int64  # (most + 1,): labels voted for, and one written in vain
     sums: Int64  # ((most + 1) * n_cuts,): their votes, a label's cuts side by side
     totals: Int64  # (n_cuts,): the weight of all neighbours of a cut
     histogram: Int32  # (_BUCKETS,)
-    best: Int64  # (most,): places of the labels that are kept
+    best: Int64  # (most,): slots of the labels that are kept
     best_sums: Int64  # (K,)
     best_labels: Int64  # (K,)
 
@@ -88,13 +88,13 @@ def make_tally(labels: Labels, cuts: tuple[int, ...], n_candidates: int) -> Tall
     Examples
     --------
     >>> labels = Labels.prepare(np.asarray([0, 1, 3]), np.asarray([4, 2, 4]))
-    >>> make_tally(labels, (1, 2), 2).places.size
+    >>> make_tally(labels, (1, 2), 2).slots.size
     5
     """
     most = labels.most_voted(cuts[-1])
     return Tally(
         cuts=np.asarray(cuts, np.int64),
-        places=np.zeros(labels.n_labels, np.int32),
+        slots=np.zeros(labels.n_labels, np.int32),
         voted=np.zeros(most + 1, np.int64),
         sums=np.zeros((most + 1) * len(cuts), np.int64),
         totals=np.zeros(len(cuts), np.int64),
@@ -106,8 +106,8 @@ def make_tally(labels: Labels, cuts: tuple[int, ...], n_candidates: int) -> Tall
 
 
 @inline
-def _ask_for_labels(labels: Labels, ids: Int64) -> None:
-    """Ask for the memory of the neighbours' labels before it is needed."""
+def _prefetch_labels(labels: Labels, ids: Int64) -> None:
+    """Prefetch the neighbours' labels."""
     for i in range(ids.size):
         prefetch(labels.indptr, ids[i])
     for i in range(ids.size):
@@ -126,12 +126,12 @@ def _cast_votes(labels: Labels, row: Int, weight: Int, cut: Int, tally: Tally, n
     n_cuts = tally.cuts.size
     for p in range(np.uint64(labels.indptr[row]), np.uint64(labels.indptr[row + 1])):
         label = np.int64(labels.indices[p])
-        place = np.int64(tally.places[np.uint64(label)])
-        is_new = (place >= n_voted) | (tally.voted[np.uint64(place)] != label)
-        place = n_voted if is_new else place
-        tally.places[np.uint64(label)] = place
-        tally.voted[np.uint64(place)] = label
-        tally.sums[np.uint64(place * n_cuts + cut)] += weight
+        slot = np.int64(tally.slots[np.uint64(label)])
+        is_new = (slot >= n_voted) | (tally.voted[np.uint64(slot)] != label)
+        slot = n_voted if is_new else slot
+        tally.slots[np.uint64(label)] = slot
+        tally.voted[np.uint64(slot)] = label
+        tally.sums[np.uint64(slot * n_cuts + cut)] += weight
         n_voted += np.int64(is_new)
     return n_voted
 
@@ -142,9 +142,9 @@ def _add_up_cuts(tally: Tally, n_voted: Int) -> None:
     n_cuts = tally.cuts.size
     for c in range(1, n_cuts):
         tally.totals[c] += tally.totals[c - 1]
-    for place in range(n_voted):
+    for slot in range(n_voted):
         for c in range(1, n_cuts):
-            tally.sums[place * n_cuts + c] += tally.sums[place * n_cuts + c - 1]
+            tally.sums[slot * n_cuts + c] += tally.sums[slot * n_cuts + c - 1]
 
 
 @inline
@@ -188,8 +188,8 @@ def _last_bucket(tally: Tally, n_voted: Int, most: Int) -> tuple[Int, Int]:
     """Find the bucket of the ``most``-th best label, and how many labels come before it."""
     n_cuts, histogram = tally.cuts.size, tally.histogram
     histogram[:] = 0
-    for place in range(n_voted):
-        votes = tally.sums[place * n_cuts + n_cuts - 1]
+    for slot in range(n_voted):
+        votes = tally.sums[slot * n_cuts + n_cuts - 1]
         histogram[_bucket_of(votes, tally.totals[n_cuts - 1])] += 1
     bucket, before = 0, np.int64(0)
     while before + histogram[bucket] < most:
@@ -200,25 +200,25 @@ def _last_bucket(tally: Tally, n_voted: Int, most: Int) -> tuple[Int, Int]:
 
 @inline
 def _keep_best(tally: Tally, n_voted: Int, most: Int) -> Int:
-    """Write the places of the ``most`` best labels to ``best``, in no particular order."""
+    """Write the slots of the ``most`` best labels to ``best``, in no particular order."""
     n_cuts = tally.cuts.size
     last, before = _last_bucket(tally, n_voted, most)
     kept, held = np.int64(0), 0
-    for place in range(n_voted):
-        votes = tally.sums[place * n_cuts + n_cuts - 1]
+    for slot in range(n_voted):
+        votes = tally.sums[slot * n_cuts + n_cuts - 1]
         bucket = _bucket_of(votes, tally.totals[n_cuts - 1])
-        tally.best[kept] = place
+        tally.best[kept] = slot
         kept += np.int64(bucket < last)
         if bucket == last:
-            label = tally.voted[place]
+            label = tally.voted[slot]
             held = push(tally.best_sums, tally.best_labels, held, most - before, votes, label)
     for i in range(held):
-        tally.best[kept + i] = tally.places[tally.best_labels[i]]
+        tally.best[kept + i] = tally.slots[tally.best_labels[i]]
     return most
 
 
 @inline
-def collect(
+def tally_votes(
     labels: Labels,
     ids: Int64,
     sims: Float64,
@@ -228,30 +228,30 @@ def collect(
 ) -> tuple[Int, Int]:
     """Find the best labels by the votes of the last cut; return how many, and how many got votes.
 
-    ``tally.best`` holds their places, in no particular order. ``excluded`` is (copies, own): rows
-    whose number in ``copies`` is ``own`` do not vote; -1 excludes none. Call `forget` afterwards.
+    ``tally.best`` holds their slots, in no particular order. ``excluded`` is (copies, own): rows
+    whose number in ``copies`` is ``own`` do not vote; -1 excludes none. Call `reset_tally` next.
     """
-    _ask_for_labels(labels, ids)
+    _prefetch_labels(labels, ids)
     n_voted = _vote_at_cuts(labels, ids, sims, excluded, alpha, tally)
     if n_voted > tally.best_sums.size:
         return _keep_best(tally, n_voted, tally.best_sums.size), n_voted
-    for place in range(n_voted):
-        tally.best[place] = place
+    for slot in range(n_voted):
+        tally.best[slot] = slot
     return n_voted, n_voted
 
 
 @inline
-def forget(tally: Tally, n_voted: Int) -> None:
+def reset_tally(tally: Tally, n_voted: Int) -> None:
     """Set the votes to zeros again."""
     tally.sums[: n_voted * tally.cuts.size] = 0
 
 
 @inline
-def share_at(tally: Tally, place: Int, cut: Int) -> Float:
-    """Share of the label at a place; 0 where all weights are 0."""
+def share_at(tally: Tally, slot: Int, cut: Int) -> Float:
+    """Share of the label at a slot; 0 where all weights are 0."""
     if tally.totals[cut] <= 0:
         return 0.0
-    votes = tally.sums[place * tally.cuts.size + cut]
+    votes = tally.sums[slot * tally.cuts.size + cut]
     return np.float64(votes) / np.float64(tally.totals[cut])
 
 
@@ -260,9 +260,9 @@ def _sort_best(tally: Tally, held: Int) -> None:
     """Fill ``best_labels``, best first by the votes of the last cut."""
     n_cuts, size = tally.cuts.size, 0
     for i in range(held):
-        place = tally.best[i]
-        votes = tally.sums[place * n_cuts + n_cuts - 1]
-        size = push(tally.best_sums, tally.best_labels, size, held, votes, tally.voted[place])
+        slot = tally.best[i]
+        votes = tally.sums[slot * n_cuts + n_cuts - 1]
+        size = push(tally.best_sums, tally.best_labels, size, held, votes, tally.voted[slot])
     sort_best_first(tally.best_sums, tally.best_labels, held)
 
 
@@ -285,14 +285,14 @@ def _find_candidates(
     of_rows, of_queries = copies
     for q in range(ids.shape[0]):
         excluded = of_rows, of_queries[q]
-        held, n_voted = collect(labels, ids[q], sims[q], excluded, alpha, tally)
+        held, n_voted = tally_votes(labels, ids[q], sims[q], excluded, alpha, tally)
         _sort_best(tally, held)
         for i in range(out_labels.shape[1]):
             out_labels[q, i] = tally.best_labels[i] if i < held else -1
-            place = np.int64(tally.places[tally.best_labels[i]]) if i < held else np.int64(0)
+            slot = np.int64(tally.slots[tally.best_labels[i]]) if i < held else np.int64(0)
             for c in range(tally.cuts.size):
-                out_shares[q, i, c] = share_at(tally, place, c) if i < held else 0.0
-        forget(tally, n_voted)
+                out_shares[q, i, c] = share_at(tally, slot, c) if i < held else 0.0
+        reset_tally(tally, n_voted)
 
 
 def find_candidates(

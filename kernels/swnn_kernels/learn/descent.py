@@ -185,22 +185,22 @@ def _step(
 
 
 @inline
-def _ask_for(rows: DescentRows, row: Int) -> None:
-    """Ask for the memory of a row before it is needed: rows come in random order."""
+def _prefetch_row(rows: DescentRows, row: Int) -> None:
+    """Prefetch a row: rows come in random order."""
     for p in range(rows.indptr[row], rows.indptr[row + 1], _LINE):
         prefetch(rows.features, p)
         prefetch(rows.values, p)
 
 
 @inline
-def _ask_ahead(
+def _prefetch_ahead(
     rows: DescentRows, pairs: Pairs, first: Int, order: Int64, at: Int, size: Int
 ) -> None:
-    """Ask for the next row and, well before that is asked for, for where a later one begins."""
+    """Prefetch the next row and, well before a later one is fetched, where that begins."""
     if at + _AHEAD < size:
         prefetch(rows.indptr, pairs.rows[first + order[at + _AHEAD]])
     if at + 1 < size:
-        _ask_for(rows, pairs.rows[first + order[at + 1]])
+        _prefetch_row(rows, pairs.rows[first + order[at + 1]])
 
 
 @inline
@@ -248,7 +248,7 @@ def _solve(
         largest = 0.0
         for at in range(size):
             i = buffers.order[at]
-            _ask_ahead(rows, pairs, first, buffers.order, at, size)
+            _prefetch_ahead(rows, pairs, first, buffers.order, at, size)
             bias, gradient = _visit(rows, pairs, first, i, bias, extras, buffers)
             largest = max(largest, gradient)
         if largest < problem.tolerance:
@@ -323,7 +323,7 @@ def _solve_without(
         active += 1
     for _ in range(_PASSES_WITHOUT):
         for at in range(active):
-            _ask_ahead(rows, pairs, first, buffers.order, at, active)
+            _prefetch_ahead(rows, pairs, first, buffers.order, at, active)
             bias, _ = _visit(rows, pairs, first, buffers.order[at], bias, extras, buffers)
     return bias
 

@@ -18,25 +18,25 @@ from swnn_kernels.learn.candidates import (
     Selection,
     Tally,
     bin_of,
-    collect,
-    forget,
     make_tally,
     open_labels,
     open_tally,
+    reset_tally,
     share_at,
+    tally_votes,
 )
 from swnn_kernels.learn.scorer import (
     LookUps,
     QueryEntries,
     Scorer,
-    ask_for,
-    ask_where,
-    ask_where_weights,
     begin_look_ups,
     end_look_ups,
     is_looked_up,
     linear_score,
     look_up_buffers,
+    prefetch_columns,
+    prefetch_model,
+    prefetch_pointers,
 )
 from swnn_kernels.parallel import in_parallel
 from swnn_kernels.records import (
@@ -96,12 +96,12 @@ _open_look_ups = struct_view(LookUps)
 
 
 @inline
-def _vote_score(scorer: Scorer, tally: Tally, place: Int, is_modelled: Bool) -> Int:
+def _vote_score(scorer: Scorer, tally: Tally, slot: Int, is_modelled: Bool) -> Int:
     """Part of a candidate's score that the neighbours give."""
     n_cuts = tally.cuts.size
     total, first = np.int64(0), np.int64(is_modelled) * n_cuts * N_BINS
     for c in range(n_cuts):
-        total += scorer.tables[first + c * N_BINS + bin_of(share_at(tally, place, c))]
+        total += scorer.tables[first + c * N_BINS + bin_of(share_at(tally, slot, c))]
     return total
 
 
@@ -115,7 +115,7 @@ def _score_votes(scorer: Scorer, tally: Tally, held: Int, look_ups: LookUps) -> 
     for i in range(held):
         label = tally.voted[tally.best[i]]
         tally.best_labels[i] = label
-        ask_where(scorer, label)
+        prefetch_pointers(scorer, label)
     for i in range(held):
         label = tally.best_labels[i]
         is_modelled = label < scorer.modelled.size and scorer.modelled[label] != 0
@@ -164,19 +164,19 @@ def _rank_one(
     scorer, look_ups = models
     indices, quantised, first, last = query
     begin_look_ups(scorer, query, look_ups)
-    held, n_voted = collect(labels, ids, sims, (ids, np.int64(-1)), alpha, tally)
+    held, n_voted = tally_votes(labels, ids, sims, (ids, np.int64(-1)), alpha, tally)
     ranked, k = 0, buffers.best_scores.size
     is_walked = _score_votes(scorer, tally, held, look_ups)
     if is_walked:
         _scatter(buffers.scattered, indices, quantised, first, last)
     for i in range(held):
         if i + 1 < held:
-            ask_for(scorer, tally.best_labels[i + 1], look_ups)
+            prefetch_model(scorer, tally.best_labels[i + 1], look_ups)
         label = tally.best_labels[i]
         score = tally.best_sums[i] + _model_score(scorer, label, buffers.scattered, look_ups)
         ranked = push(buffers.best_scores, buffers.best_labels, ranked, k, score, label)
     sort_best_first(buffers.best_scores, buffers.best_labels, ranked)
-    forget(tally, n_voted)
+    reset_tally(tally, n_voted)
     end_look_ups(scorer, query, look_ups)
     if is_walked:
         _gather(buffers.scattered, indices, first, last)
@@ -219,7 +219,7 @@ def rank_raw(call_table: Table[RankCall], size: Int) -> None:
     call = _open_call(call_table)
     buffers, models = call.buffers, (call.scorer, call.look_ups)
     indices, values = call.indices[:size], call.values[:size]
-    ask_where_weights(call.scorer, indices)
+    prefetch_columns(call.scorer, indices)
     kept = load_raw(buffers, _NO_WEIGHTS, buffers.scattered.size, indices, values)
     query = QueryEntries(buffers.indices, buffers.quantised, np.int64(0), np.int64(kept))
     found = call.ids, call.sims

@@ -20,7 +20,7 @@ from swnn_kernels.records import Bool, Int, Int16, Int32, Int64, Uint8, aligned_
 LINE_COLUMNS = 32
 """Columns of a dense row in a cache line."""
 _LINE = 64  # bytes of a cache line
-_LINES = 4, 2  # of features and of weights that are asked for: the hardware finds the rest
+_LINES = 4, 2  # of features and of weights that are prefetched: the hardware finds the rest
 _SPARSE_BYTES, _DENSE_BYTES = 6, 2  # of a weight
 _SPARSEST = 64  # a dense row holds at least one weight for this many columns
 _MOST_COLUMNS = 4096  # on EURLEX57K, five of six features of a query are among them
@@ -166,8 +166,8 @@ def _mark_lines(look_ups: LookUps, n: Int) -> Int:
 
 
 @inline
-def ask_where_weights(scorer: Scorer, indices: Int64) -> None:
-    """Ask for the memory that tells where the weights of a query's features are."""
+def prefetch_columns(scorer: Scorer, indices: Int64) -> None:
+    """Prefetch what tells where the weights of a query's features are."""
     for feature in indices:
         prefetch(scorer.columns, feature)
         prefetch(scorer.rest_indptr, feature)
@@ -246,8 +246,8 @@ def linear_score(scorer: Scorer, label: Int, scattered: Int32, look_ups: LookUps
 
 
 @inline
-def ask_where(scorer: Scorer, label: Int) -> None:
-    """Ask for the memory that tells where a label's model is."""
+def prefetch_pointers(scorer: Scorer, label: Int) -> None:
+    """Prefetch what tells where a label's model is."""
     prefetch(scorer.indptr, label)
     prefetch(scorer.dense_rows, label)
     prefetch(scorer.biases, label)
@@ -255,8 +255,8 @@ def ask_where(scorer: Scorer, label: Int) -> None:
 
 
 @inline
-def ask_for(scorer: Scorer, label: Int, look_ups: LookUps) -> None:
-    """Ask for the memory of a label's model before it is needed."""
+def prefetch_model(scorer: Scorer, label: Int, look_ups: LookUps) -> None:
+    """Prefetch a label's model."""
     if label >= scorer.modelled.size:
         return
     if is_looked_up(scorer, label, look_ups):

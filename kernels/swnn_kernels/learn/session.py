@@ -84,9 +84,9 @@ class CandidateRanker:
             longest = max(self._raw[0].size, 2 * size)
             self._bind(max(k, self._bound.best[0].size), longest)
         self._raw[0][:size], self._raw[1][:size] = indices, values
-        there = min(held, found[0].size)
-        self._found[0][:there], self._found[1][:there] = found[0][:there], found[1][:there]
-        self._found[0][there:] = -1
+        given = min(held, found[0].size)
+        self._found[0][:given], self._found[1][:given] = found[0][:given], found[1][:given]
+        self._found[0][given:] = -1
         self._bound.rank(size)
         return self._bound.first(k)
 

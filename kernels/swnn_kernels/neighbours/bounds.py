@@ -60,7 +60,9 @@ def _terms(
 
 
 @inline
-def passing(query: Query, sweep: Sweep, slots: RowSlots, wide: Bool, power: Int) -> Int:
+def lanes_above_threshold(
+    query: Query, sweep: Sweep, slots: RowSlots, wide: Bool, power: Int
+) -> Int:
     """Which of eight rows may reach the threshold; needs no quotient."""
     dot, overlap, union = _terms(query, slots, sweep.weight_step, wide)
     goal = splat(sweep.threshold)

@@ -76,8 +76,8 @@ def _plan_scores(query: Query, n_frequent: Int) -> tuple[Float, Float]:
         weights[2 * i] = as_weight(np.float64(weights[2 * i]), step, 2)
     plan_groups(query, chosen)
     rest = max(0.0, query.prune.max_frequent_dot[0] - total + chosen + 1)
-    unit = 2.0**-FRACTION_BITS * _ROOM
-    return np.float32(step * unit), np.float32(rest * unit)
+    quantum = 2.0**-FRACTION_BITS * _ROOM
+    return np.float32(step * quantum), np.float32(rest * quantum)
 
 
 @inline

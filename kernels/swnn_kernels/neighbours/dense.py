@@ -16,7 +16,7 @@ from swnn_kernels._numba.intrinsics import (
 )
 from swnn_kernels.index.layout import STEP_ROWS
 from swnn_kernels.neighbours.bitslice import counts_at, to_bytes, weighted_sum
-from swnn_kernels.neighbours.bounds import bound_of_row, passing, store_bounds
+from swnn_kernels.neighbours.bounds import bound_of_row, lanes_above_threshold, store_bounds
 from swnn_kernels.neighbours.plan import plan_sums
 from swnn_kernels.neighbours.records import (
     CANDIDATES,
@@ -97,8 +97,8 @@ def _keep(query: Query, sweep: Sweep, slots: RowSlots, n_candidates: Int) -> Int
 def _keep_lanes(query: Query, sweep: Sweep, slots: RowSlots, mask: Int, n_candidates: Int) -> Int:
     """Do so for those of eight rows whose bit is set in a mask."""
     n_rows = query.index.forward_indptr.size - 1
-    there = min(max(0, n_rows - slots.row), LANES)  # damaged bitmaps may let other rows pass
-    rest = np.int64(mask) & ((1 << there) - 1)
+    n_lanes = min(max(0, n_rows - slots.row), LANES)  # damaged bitmaps may let other rows pass
+    rest = np.int64(mask) & ((1 << n_lanes) - 1)
     while rest:
         lane = trailing_zeros(rest)
         rest &= rest - 1
@@ -204,7 +204,9 @@ def _bound_rows(query: Query, sweep: Sweep, base: Int, wide: Bool, power: Int) -
     else:
         for at in range(0, STEP_ROWS, LANES):
             slots = RowSlots(base + at, at, base + at - sweep.origin)
-            query.prune.masks[np.uint64(at >> 3)] = passing(query, sweep, slots, wide, power)
+            query.prune.masks[np.uint64(at >> 3)] = lanes_above_threshold(
+                query, sweep, slots, wide, power
+            )
 
 
 @inline

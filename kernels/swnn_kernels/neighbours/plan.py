@@ -20,7 +20,7 @@ _FEW_NEIGHBOURS = 40
 # Rescoring long rows takes so long that bounds may cost more.
 _FINEST = SIGNIFICANT, 14, 0.1
 _LONG = 256  # mean number of entries in the forward rows
-_AHEAD = 16  # features between the request for a feature's pointers and their use
+_AHEAD = 16  # features between prefetching a feature's pointers and their use
 
 
 @routine

@@ -48,7 +48,7 @@ def tries_sparse(query: Query, plan: Plan) -> Bool:
 
 @inline
 def threshold_after_sparse(query: Query, found: Int, done: Bool) -> Float:
-    """Note a failure; return the threshold that the rows found set for the dense path, or 0."""
+    """Record a failure; return the threshold that the rows found set for the dense path, or 0."""
     if done:
         return np.float32(0.0)
     query.prune.sparse_credit[0] -= _FAILURE_COST

@@ -93,7 +93,7 @@ def order_by_bounds(bounds: Float32, size: Int, histogram: Int32, order: Int32) 
 
 
 _TINY = 1e-30  # below this, float32 is too coarse for the margin: do not prune
-_AHEAD = 4  # rescorings between the request for a row's memory and its use
+_AHEAD = 4  # rescorings between prefetching a row and its use
 _LINE = 16  # forward entries in a cache line
 _PREFETCHED = 12 * _LINE  # forward entries of a row that are prefetched
 _CHECK_EVERY = 2 * _LINE  # forward entries between two checks whether the row can still matter
@@ -151,7 +151,7 @@ def _count_shared(query: Query, first: Int, last: Int) -> Int:
 
 @inline
 def _prefetch_row(index: PrunedIndex, row: Int) -> None:
-    """Ask for the beginning of a forward row."""
+    """Prefetch the beginning of a forward row."""
     first = index.forward_indptr[row]
     last = min(index.forward_indptr[row + 1], first + _PREFETCHED)
     for p in range(first, last, _LINE):
