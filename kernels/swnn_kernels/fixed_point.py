@@ -1,6 +1,7 @@
-"""Rows to unit length in fixed point: the integers t of the method, to the bit.
+"""The arithmetic of the method, to the bit: quantised rows, similarities and weights of votes.
 
-Sim = J**beta * cos in float64, one operation at a time in the method's order.
+Rows have unit length in fixed point, so dot products are exact integers. A similarity is
+J**beta * cos in float64, one operation at a time in the method's order.
 """
 
 from __future__ import annotations

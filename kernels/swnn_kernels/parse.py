@@ -1,13 +1,12 @@
-"""Decimal text to float64, correctly rounded, or NaN where another parser must decide.
-
-The method is Eisel and Lemire's ("Number parsing at a gigabyte per second", 2021): the digits, as a
-64-bit integer, times a 128-bit approximation of the power of ten decide the rounding almost always.
-
-Rows of text, ``label,label feature:value ...``, to arrays: the lines that are easy.
+"""Rows of text, ``label,label feature:value ...``, to arrays: the lines that are easy.
 
 The parser stops before a line that breaks a rule or needs a decision that is not made here; the
 caller gives that one line to the parser that defines the rules. So everything read here must be
 right, and no error needs an explanation.
+
+Decimal numbers become float64, correctly rounded, by the method of Eisel and Lemire ("Number
+parsing at a gigabyte per second", 2021): the digits, as a 64-bit integer, times a 128-bit
+approximation of the power of ten decide the rounding almost always; else the number is NaN.
 """
 
 from __future__ import annotations

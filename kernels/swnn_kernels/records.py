@@ -159,6 +159,19 @@ def check_removed(removed: np.ndarray | None, n_rows: int) -> np.ndarray:
     return frozen(removed.view(np.uint8))
 
 
+def check_neighbours(
+    ids: np.ndarray, sims: np.ndarray, n_rows: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Neighbours of several queries as kernels take them; none may lie beyond the rows."""
+    ids = frozen(np.ascontiguousarray(ids, dtype=np.int64))
+    sims = frozen(np.ascontiguousarray(sims, dtype=np.float64))
+    if ids.ndim != 2 or ids.shape != sims.shape:
+        raise ValueError("ids and sims must be two-dimensional and of one shape")
+    if ids.size and not -1 <= ids.min() <= ids.max() < n_rows:
+        raise ValueError(f"neighbours must lie in -1..{n_rows - 1}")
+    return ids, sims
+
+
 def check_feature_weights(weights: np.ndarray | None, n_features: int) -> np.ndarray:
     """Weights of the features, or an empty array if there are none."""
     if weights is None:

@@ -1,8 +1,7 @@
-"""The labels of the training rows, checked and measured once.
+"""Neighbours vote for their labels: exact int64 sums in a small hash table, then the best k.
 
-Neighbours vote for their labels: exact int64 sums in a small hash table, then the best k.
-
-Votes of neighbours that were found before: for many settings after one search.
+`Labels` are checked and measured once for all votes; `vote_batch` lets neighbours vote that were
+found before, for many settings after one search.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from swnn_kernels.records import (
     Int64,
     check_indptr,
     check_k,
+    check_neighbours,
     check_voters,
     frozen,
 )
@@ -179,12 +179,7 @@ def vote_batch(
     [[[4, 2]], [[0.75, 0.25]]]
     """
     k = check_k(k)
-    rows = np.ascontiguousarray(ids, dtype=np.int64)
-    sims = np.ascontiguousarray(sims, dtype=np.float64)
-    if rows.ndim != 2 or rows.shape != sims.shape:
-        raise ValueError("ids and sims must be two-dimensional and of one shape")
-    if rows.size and not -1 <= rows.min() <= rows.max() < labels.n_rows:
-        raise ValueError(f"neighbours must lie in -1..{labels.n_rows - 1}")
+    rows, sims = check_neighbours(ids, sims, labels.n_rows)
     check_voters(rows.shape[1])
     out = np.full((rows.shape[0], k), -1, dtype=np.int64), np.zeros((rows.shape[0], k))
     buffers = vote_buffers(labels.most_voted(rows.shape[1]), k)

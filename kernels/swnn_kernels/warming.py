@@ -1,7 +1,4 @@
-"""Compile the kernels of training and ranking, with the types that they are called with.
-
-Compile every kernel once, so that later processes find them in the cache on disk.
-"""
+"""Compile every kernel, with the types that it is called with, so that later processes load it."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ Path.read_bytes = lambda self: read(self) + b"#" * self.match({pattern!r})
 decorators._package_stamp.cache_clear()
 print(decorators._package_stamp() != before)
 """
-    for pattern in ("index/layout.py", "parse.py", "vote.py", "fixed_point.py"):
+    for pattern in ("index/arrays.py", "parse.py", "vote.py", "fixed_point.py"):
         assert run(code.format(pattern=pattern)) == "True\n"
 
 

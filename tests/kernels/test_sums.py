@@ -6,8 +6,7 @@ import pytest
 from swnn_kernels import HybridIndex, QuantisedRows
 from swnn_kernels._numba import inline, kernel, struct_view, table
 from swnn_kernels.answer.searcher import prune_buffers
-from swnn_kernels.index.arrays import PrunedIndex
-from swnn_kernels.index.layout import STEP_ROWS
+from swnn_kernels.index.arrays import STEP_ROWS, PrunedIndex
 from swnn_kernels.neighbours.bitslice import counts_at, plan_groups, to_bytes, weighted_sum
 from swnn_kernels.neighbours.records import PLANES, PruneBuffers, Query
 

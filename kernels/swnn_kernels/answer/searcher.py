@@ -1,8 +1,7 @@
-"""Which search answers: the choice is made once for an index and its settings.
+"""A search with its buffers, ready to answer queries: one for each thread.
 
-Buffers of one thread, allocated once and reused for every query.
-
-A search with its buffers, ready to answer canonical queries: one for each thread.
+Which search answers, pruned or exhaustive, is decided once for an index, its settings and the
+longest query; buffers are allocated once and reused for every query.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ import numpy as np
 
 from swnn_kernels._numba import table
 from swnn_kernels.answer import kernels
+from swnn_kernels.index.arrays import STEP_ROWS, STEP_WORDS
 from swnn_kernels.index.hybrid import HybridIndex
-from swnn_kernels.index.layout import STEP_ROWS, STEP_WORDS
 from swnn_kernels.neighbours.records import (
     BLOCK,
     BUCKETS,

@@ -1,21 +1,14 @@
-"""Two levels of a frequent feature's values, which its bitmaps tell apart: small and large.
+"""Building the arrays of an index, and reading rows and values from them again.
 
-A row's scale is 1 / sqrt(its size), the root mean square of a unit row's values. Every value of a
-frequent feature is at most scale * large, and those without a bit in the feature's second bitmap
-are at most scale * small. Features whose values are much alike have one bitmap. The few values
-beyond stay in the feature's postings list, as a rare feature's do, so that one huge value does not
-raise the level of all.
+Rare features keep postings lists. A frequent feature becomes a bitmap over all rows, or two, and
+its values go into forward rows, where a rescoring finds those of one row together: the largest
+first, so that it may stop when the rest can add only little.
 
-Forward rows: a row's frequent features, the largest values first.
-
-So a rescoring may stop after a row's largest values: the rest can add only little.
-
-Kernels that put rows into the index's arrays, and read rows and values from them again.
-
-Rare features keep postings lists. A frequent feature becomes a bitmap over all rows, or two (see
-levels.py), and its values go into forward rows, where a rescoring finds those of one row together.
-
-Building the arrays of an index: which features are frequent, their levels, where values go.
+**Levels** bound the values of a frequent feature by its bitmaps. A row's scale is 1 / sqrt(its
+size), the root mean square of a unit row's values. Every value of the feature is at most
+scale * large, and those without a bit in the second bitmap are at most scale * small. A feature
+whose values are much alike has one bitmap. The few values beyond stay in its postings list, as a
+rare feature's do, so that one huge value does not raise the level of all.
 """
 
 from __future__ import annotations
@@ -34,10 +27,13 @@ from swnn_kernels._numba import (
     struct_view,
     table,
 )
-from swnn_kernels.index.arrays import Postings, PrunedIndex, StoredArrays, frequent_ids
-from swnn_kernels.index.layout import (
+from swnn_kernels.index.arrays import (
+    Postings,
+    PrunedIndex,
+    StoredArrays,
     empty_bitmaps,
     frequent_id_of,
+    frequent_ids,
     lo_of,
     pack_hi,
     padded,

@@ -1,9 +1,8 @@
 """The index of a training set: built once, memory-mapped from then on, never changed.
 
-An index whose arrays come from a file: every number is checked before a kernel follows it.
-
-A full check reads every array, which may be gigabytes; an index should open in milliseconds and
-read from the disk only what its queries use. So:
+`UntrustedIndex` takes arrays from files, which may be damaged or forged: every number is checked
+before a kernel follows it. A full check reads every array, which may be gigabytes; an index should
+open in milliseconds and read from the disk only what its queries use. So:
 
 - On opening, shapes and the arrays with one number for each row or feature are checked.
 - A postings list is checked when a query first uses its feature, once in a process.
@@ -22,9 +21,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from swnn_kernels._numba import Table, kernel, struct_view, table
-from swnn_kernels.index import build as layout
 from swnn_kernels.index.arrays import Postings, PrunedIndex, StoredArrays, pruned_index
-from swnn_kernels.index.build import FEWEST, build_arrays
+from swnn_kernels.index.build import (
+    FEWEST,
+    build_arrays,
+    count_forward,
+    find,
+    invert,
+    transpose,
+)
 from swnn_kernels.index.validation import check_entries, check_layout, check_rows
 from swnn_kernels.parallel import once_property
 from swnn_kernels.records import Int, Int64, QuantisedRows, Uint8, Uint32, frozen
@@ -153,7 +158,7 @@ class HybridIndex:
                 self.n_rows,
             )  # fmt: skip
         counts = np.zeros(stored.frequent_features.size, dtype=np.int64)
-        layout.count_forward(stored.forward_hi, counts)
+        count_forward(stored.forward_hi, counts)
         lengths = np.diff(stored.list_indptr)
         lengths[stored.frequent_features] += counts
         indptr = np.zeros(self.n_features + 1, dtype=np.int64)
@@ -161,7 +166,7 @@ class HybridIndex:
         rows = np.empty(self.nnz, dtype=np.uint32)
         quantised = np.empty(self.nnz, dtype=np.int32)
         out = Postings(indptr, rows, quantised, stored.row_sizes, self.n_rows)
-        layout.invert(self.pruned_table, table(out), counts, np.empty_like(counts))
+        invert(self.pruned_table, table(out), counts, np.empty_like(counts))
         return out._replace(indptr=frozen(indptr), rows=frozen(rows), quantised=frozen(quantised))
 
     def rows(self) -> QuantisedRows:
@@ -171,7 +176,7 @@ class HybridIndex:
         indices = np.empty(self.nnz, dtype=np.int32)
         rows = QuantisedRows(indptr, indices, np.empty(self.nnz, dtype=np.int32), self.n_features)
         postings = self._inverted()
-        layout.transpose(table(postings), table(rows), np.zeros(self.n_rows, dtype=np.int32))
+        transpose(table(postings), table(rows), np.zeros(self.n_rows, dtype=np.int32))
         return rows
 
     def shared(self, row: int, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -196,7 +201,7 @@ class HybridIndex:
             raise ValueError(f"a feature is not among the {self.n_features} features")
         positions, values = [], []
         for position, feature in enumerate(features.tolist()):
-            has_feature, quantised = layout.find(self.pruned_table, feature, int(row))
+            has_feature, quantised = find(self.pruned_table, feature, int(row))
             if has_feature:
                 positions.append(position)
                 values.append(quantised)

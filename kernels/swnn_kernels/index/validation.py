@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from swnn_kernels._numba import Table, half_to_float, inline, kernel, struct_view, table
-from swnn_kernels.index.arrays import PrunedIndex, StoredArrays
-from swnn_kernels.index.build import ratio_of, scales_of
-from swnn_kernels.index.layout import (
+from swnn_kernels.index.arrays import (
+    PrunedIndex,
+    StoredArrays,
     frequent_id_of,
     has_bit,
     key_of,
@@ -15,6 +15,7 @@ from swnn_kernels.index.layout import (
     quantised_of,
     words_of,
 )
+from swnn_kernels.index.build import ratio_of, scales_of
 from swnn_kernels.records import (
     FRACTION_BITS,
     Bool,

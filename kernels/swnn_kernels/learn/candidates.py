@@ -1,13 +1,12 @@
-"""Bins of shares: a share decides which entry of a table it looks up.
-
-The bin of a share is the number of knots at or below ``share + 2**-10``, less one. Knots are evenly
-spaced within each power of two, so the bin is also the leading bits of the sum as an IEEE float64:
-one addition and one shift find it, and a binary search among the knots gives the same.
-
-Labels that a row's neighbours vote for: the best K of them, and their shares at several cuts.
+"""Candidates of learned ranking: the K labels with most votes, and their shares at several cuts.
 
 The share of a label at a cut c is the weight of those of the best c neighbours that have it, over
 the weight of all best c. Weights are integers, so a share is one IEEE division of exact integers.
+
+Shares fall into bins, which look up scores in tables. The bin of a share is the number of knots at
+or below ``share + 2**-10``, less one. Knots are evenly spaced within each power of two, so the bin
+is also the leading bits of the sum as an IEEE float64: one addition and one shift find it, and a
+binary search among the knots gives the same.
 """
 
 from __future__ import annotations
@@ -19,7 +18,18 @@ import numpy as np
 from swnn_kernels._numba import Table, inline, kernel, prefetch, struct_view, table
 from swnn_kernels.fixed_point import vote_weight
 from swnn_kernels.heap import push, sort_best_first
-from swnn_kernels.records import Float, Float64, Int, Int32, Int64, Uint8, Uint16, Uint64, frozen
+from swnn_kernels.records import (
+    Float,
+    Float64,
+    Int,
+    Int32,
+    Int64,
+    Uint8,
+    Uint16,
+    Uint64,
+    check_neighbours,
+    frozen,
+)
 from swnn_kernels.vote import Labels
 
 SHARE_SHIFT = 2.0**-10
@@ -328,10 +338,7 @@ def find_candidates(
     >>> labels.tolist(), shares.tolist()
     ([[4, 2]], [[[1.0, 1.0], [0.0, 0.25]]])
     """
-    ids = frozen(np.ascontiguousarray(found[0], np.int64))
-    sims = frozen(np.ascontiguousarray(found[1], np.float64))
-    if ids.size and not -1 <= ids.min() <= ids.max() < labels.n_rows:
-        raise ValueError(f"neighbours must lie in -1..{labels.n_rows - 1}")
+    ids, sims = check_neighbours(*found, labels.n_rows)
     if copies is None:
         copies = np.zeros(0, np.int64), np.full(ids.shape[0], -1)
     of_rows, of_queries = (frozen(np.ascontiguousarray(part, np.int64)) for part in copies)

@@ -1,14 +1,12 @@
-"""Dual coordinate descent: a linear model for one label, on top of a fixed offset.
+"""Training: (row, label) pairs sorted by label, and dual coordinate descent for each label.
 
-For the pairs (row, sign y, offset o, cost c) of a label it finds the minimum of
+For the pairs (row, sign y, offset o, cost c) of a label the descent finds the minimum of
 ``|w|**2 / 2 + b**2 / 2 + sum of c * max(0, 1 - y * (w.u + b * f + o))**2``, where u is the row's
 unit values and f its bias feature. With D = 1 / (2c) and a dual variable a >= 0 for each pair:
 ``G = y * (w.u + b * f + o) - 1 + D * a`` and ``a <- max(0, a - G / (|u|**2 + f**2 + D))``.
 A label depends on nothing but its own pairs and seed: any number of threads gives the same.
 
-(row, label) pairs of training, sorted by label.
-
-Vote scores of candidates from tables, and the sums that fitting those tables needs.
+The fixed offsets are vote scores, which tables give; `look_up` and `add_moments` serve to fit them.
 """
 
 from __future__ import annotations

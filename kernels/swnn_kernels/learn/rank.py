@@ -49,6 +49,7 @@ from swnn_kernels.records import (
     QuantisedRows,
     check_k,
     check_n_jobs,
+    check_neighbours,
     frozen,
 )
 from swnn_kernels.vote import Labels
@@ -297,11 +298,7 @@ def rank_candidates(
     >>> [part.tolist() for part in best]
     [[[1, 0]], [[1.0, 0.0]]]
     """
-    k, (ids, sims) = check_k(k), found
-    ids = frozen(np.ascontiguousarray(ids, dtype=np.int64))
-    sims = frozen(np.ascontiguousarray(sims, dtype=np.float64))
-    if ids.size and not -1 <= ids.min() <= ids.max() < labels.n_rows:
-        raise ValueError(f"neighbours must lie in -1..{labels.n_rows - 1}")
+    k, (ids, sims) = check_k(k), check_neighbours(*found, labels.n_rows)
     queries = queries.prepared()
     if queries.n_features > scorer.n_features:
         raise ValueError(f"queries have {queries.n_features} features, not {scorer.n_features}")

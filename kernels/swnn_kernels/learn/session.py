@@ -21,7 +21,7 @@ Model = tuple[Labels, Scorer, Selection]
 Pair = tuple[np.ndarray, np.ndarray]
 
 
-class _Bound:
+class _BoundRanking:
     """The ranking kernel, bound to the buffers of a query, its neighbours and its answer."""
 
     def __init__(self, model: Model, k: int, raw: Pair, found: Pair) -> None:
@@ -30,7 +30,7 @@ class _Bound:
         call = RankCall(*thread.tables, float(model[2].alpha), *raw, *found, *self.best)
         self.rank = partial(rank_raw, table(call))
 
-    def first(self, k: int) -> Pair:
+    def answer(self, k: int) -> Pair:
         """Copy the first k labels and scores of the last answer."""
         labels, scores = self.best
         if k < labels.shape[0]:
@@ -58,7 +58,7 @@ class CandidateRanker:
         labels, _, selection = self._model
         most = min(selection.cuts[-1], labels.n_rows)  # a forged model may ask for any number
         found = np.full(most, -1), np.zeros(most)
-        self._bound = _Bound(self._model, k, raw, found)
+        self._bound = _BoundRanking(self._model, k, raw, found)
         self._raw, self._found = raw, found
 
     def rank_one(
@@ -88,7 +88,7 @@ class CandidateRanker:
         self._found[0][:given], self._found[1][:given] = found[0][:given], found[1][:given]
         self._found[0][given:] = -1
         self._bound.rank(size)
-        return self._bound.first(k)
+        return self._bound.answer(k)
 
 
 class RankingSession(Session):
@@ -111,9 +111,9 @@ class RankingSession(Session):
         self._model = model
         super().__init__(index, model[0], settings, **options)
 
-    def _bind(self, k: int, raw: RawQuery, found: Pair) -> _Bound:
+    def _bind(self, k: int, raw: RawQuery, found: Pair) -> _BoundRanking:
         """The ranking of what the search finds."""
-        return _Bound(self._model, k, (raw.indices, raw.values), found)
+        return _BoundRanking(self._model, k, (raw.indices, raw.values), found)
 
     def predict_one(
         self, indices: np.ndarray, values: np.ndarray, k: int
@@ -123,7 +123,7 @@ class RankingSession(Session):
         size = self._copy(indices, values, k)
         self._run(0, size)
         self._bound.rank(size)
-        return self._bound.first(k)
+        return self._bound.answer(k)
 
     def rank_one(
         self, indices: np.ndarray, values: np.ndarray, k: int

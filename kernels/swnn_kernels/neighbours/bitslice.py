@@ -3,11 +3,10 @@
 A counter of row r is spread over planes: plane p holds bit p of the counters of 512 rows. Adding a
 bitmap to all 512 counters takes a few logic operations on 512-bit words, here called lines.
 
-Bitmaps of equal weight are counted together first; then only their counts are summed.
-
-By itself, a bitmap would be added to the overlaps and, once for every bit of its weight, to the
-weights. Of up to fifteen bitmaps in a group only the four planes of their count are added. And
-every bitmap is read once.
+Bitmaps of equal weight are counted in groups first, and only the counts are summed: alone, a bitmap
+would be added to the overlaps and, once for every bit of its weight, to the weights; of up to
+fifteen bitmaps in a group only the four planes of their count are added. So every bitmap is read
+once.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from swnn_kernels._numba.intrinsics import (
     store_words,
     trailing_zeros,
 )
-from swnn_kernels.index.layout import STEP_ROWS, STEP_WORDS
+from swnn_kernels.index.arrays import STEP_ROWS, STEP_WORDS
 from swnn_kernels.neighbours.records import (
     BLOCK,
     GROUP,

@@ -1,8 +1,8 @@
 """Upper bounds on the similarity of rows, eight rows at a time.
 
-A row's dot product with the query is the sum over the postings of postings lists, which is exact,
-and over the frequent features, at most scale * W: W sums the levels (see levels.py) of the shared
-features times the query's values, bit-sliced and rounded up. The overlap c is exact. So
+A row's dot product with the query is the sum over its postings, which is exact, and over the
+frequent features, at most scale * W: W sums the levels (see `index.build`) of the shared features
+times the query's values, bit-sliced and rounded up. The overlap c is exact. So
 Sim <= (listed + scale * W) * (c / (m + n - c))**b for any b <= beta.
 
 Margin: these float32 expressions have fewer than 16 roundings of 2**-24 each, so the error stays

@@ -17,7 +17,7 @@ from swnn_kernels._numba.intrinsics import (
     load_short_floats,
     splat,
 )
-from swnn_kernels.index.layout import STEP_ROWS
+from swnn_kernels.index.arrays import STEP_ROWS
 from swnn_kernels.neighbours.bitslice import counts_at, plan_groups, to_bytes, weighted_sum
 from swnn_kernels.neighbours.bounds import store_scores
 from swnn_kernels.neighbours.dense import maxima_of_eights

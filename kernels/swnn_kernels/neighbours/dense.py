@@ -14,7 +14,7 @@ from swnn_kernels._numba.intrinsics import (
     store_floats,
     trailing_zeros,
 )
-from swnn_kernels.index.layout import STEP_ROWS
+from swnn_kernels.index.arrays import STEP_ROWS
 from swnn_kernels.neighbours.bitslice import counts_at, to_bytes, weighted_sum
 from swnn_kernels.neighbours.bounds import bound_of_row, lanes_above_threshold, store_bounds
 from swnn_kernels.neighbours.plan import plan_sums

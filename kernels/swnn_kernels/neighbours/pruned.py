@@ -1,7 +1,4 @@
-"""Which of the pruned search's exact paths a query takes.
-
-The pruned search: the paths that a query may take, all with the same answer.
-"""
+"""The pruned search: which path a query takes. All paths have the same answer."""
 
 from __future__ import annotations
 

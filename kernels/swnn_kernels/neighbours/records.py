@@ -90,7 +90,7 @@ class PruneBuffers(NamedTuple):
     positive_sum: Int64  # (1,): sum of its positive values of frequent features
     max_frequent_dot: Float64  # (1,): most that they add to a row's dot over its scale
     max_feature_dot: Float64  # (1,): most that one of them adds
-    # Sums over bitmaps, see grouping.py.
+    # Sums over bitmaps, see bitslice.py.
     bitmap_offsets: Int64  # first bitmap of each frequent feature
     bitmap_weights: Int64  # of the first and second bitmaps in turn
     class_ends: Int64  # where the bitmaps of each weight class end

@@ -1,9 +1,8 @@
-"""Upper bounds sorted into buckets, 32 to an octave: cheap selection and ordering.
-
-Candidates: rows whose upper bound reaches the threshold, rescored in a good order.
+"""Candidates: rows whose upper bound reaches the threshold, rescored in a good order.
 
 Rescoring completes a row's dot product from its forward row, as long as the row can still reach the
-threshold, and offers it to the heap.
+threshold, and offers it to the heap. Bounds are sorted into buckets, 32 to an octave: a cheap way
+to find the n-th largest, and to rescore the best rows first.
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ from swnn_kernels._numba import bits_to_float, float_bits, half_to_float, inline
 from swnn_kernels._numba.intrinsics import prefetch
 from swnn_kernels.fixed_point import similarity
 from swnn_kernels.heap import push
-from swnn_kernels.index.arrays import LO_BITS, PrunedIndex
-from swnn_kernels.index.layout import (
+from swnn_kernels.index.arrays import (
     LARGEST_LO,
+    LO_BITS,
+    PrunedIndex,
     frequent_id_of,
     high_bits_of,
     key_of,
