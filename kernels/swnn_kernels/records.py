@@ -98,6 +98,16 @@ class Settings(NamedTuple):
     beta: float  # exponent of Jaccard's coefficient in the similarity
 
 
+class ParsedRows(NamedTuple):
+    """Consecutive rows out of a text, or room for them; a reader may overwrite the arrays."""
+
+    label_counts: Int64
+    labels: Int32
+    feature_counts: Int64
+    features: Int32
+    values: Float64
+
+
 _NONE_REMOVED = frozen(np.zeros(0, np.uint8))
 _NO_WEIGHTS = frozen(np.zeros(0))
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from swnn_kernels._numba import table
+from swnn_kernels._numba import Table, table
 from swnn_kernels.answer import kernels
 from swnn_kernels.index.arrays import STEP_ROWS, STEP_WORDS
 from swnn_kernels.index.hybrid import HybridIndex
@@ -33,9 +33,10 @@ from swnn_kernels.neighbours.records import (
     WEIGHT_CLASSES,
     PruneBuffers,
     QueryBuffers,
+    Task,
     groups_of,
 )
-from swnn_kernels.records import aligned_zeros
+from swnn_kernels.records import QuantisedRows, aligned_zeros
 from swnn_kernels.vote import Labels, vote_buffers
 
 METHODS = ("auto", "exhaustive", "pruned")
@@ -176,15 +177,18 @@ class Searcher:
         self._tables = *own, table(labels)
 
     def answer(
-        self, task_table: Any, queries_table: Any, out: tuple[np.ndarray, np.ndarray]
+        self,
+        task_table: Table[Task],
+        queries_table: Table[QuantisedRows],
+        out: tuple[np.ndarray, np.ndarray],
     ) -> None:
         """Answer queries into the two arrays of ``out``."""
         self.bind(task_table, queries_table, out, kernels.NO_RAW_QUERY)(-1)
 
     def bind(
         self,
-        task_table: Any,
-        queries_table: Any,
+        task_table: Table[Task],
+        queries_table: Table[QuantisedRows],
         out: tuple[np.ndarray, np.ndarray],
         raw: kernels.RawQuery,
     ) -> Callable[[int], int]:

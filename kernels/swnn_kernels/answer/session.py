@@ -111,13 +111,15 @@ class Session:
             for task, out in zip(self._tasks, outs, strict=True)
         ]
         first_rows = [(ids[0], values[0]) for ids, values in outs]
-        self._bound = self._bind(k, raw, first_rows[0])
+        self._bound = self._bind_ranking(k, raw, first_rows[0])
         self._answers, self._first_rows = answers, first_rows
         self._searcher, self._raw = searcher, raw
         self._entries: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
 
-    def _bind(self, k: int, raw: kernels.RawQuery, found: tuple[np.ndarray, np.ndarray]) -> Any:
-        """What a kind of session prepares for a query and its neighbours; here nothing."""
+    def _bind_ranking(
+        self, k: int, raw: kernels.RawQuery, found: tuple[np.ndarray, np.ndarray]
+    ) -> Any:
+        """Bind what ranks the labels of a query by its neighbours; votes need no more."""
 
     @property
     def n_unresolved(self) -> int:

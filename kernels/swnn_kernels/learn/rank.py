@@ -228,7 +228,7 @@ def rank_raw(call_table: Table[RankCall], size: Int) -> None:
     _write(buffers, ranked, call.best_labels, call.best_scores)
 
 
-class Thread:
+class ThreadBuffers:
     """Buffers of one thread, as the tables that kernels open."""
 
     def __init__(
@@ -307,7 +307,7 @@ def rank_candidates(
     longest = int(np.diff(queries.indptr).max(initial=0))
 
     def answer(first: int, last: int) -> None:
-        thread = Thread(labels, scorer, selection, k, longest)
+        thread = ThreadBuffers(labels, scorer, selection, k, longest)
         mine = queries._replace(indptr=queries.indptr[first : last + 1])
         part = (array[first:last] for array in (ids, sims, *out))
         _rank_found(thread.tables, table(mine), selection.alpha, *part)

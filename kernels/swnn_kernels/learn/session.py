@@ -12,7 +12,7 @@ from swnn_kernels.answer.kernels import RawQuery
 from swnn_kernels.answer.session import Session
 from swnn_kernels.index.hybrid import HybridIndex
 from swnn_kernels.learn.candidates import Selection
-from swnn_kernels.learn.rank import RankCall, Thread, rank_raw
+from swnn_kernels.learn.rank import RankCall, ThreadBuffers, rank_raw
 from swnn_kernels.learn.scorer import Scorer
 from swnn_kernels.records import Settings, check_k
 from swnn_kernels.vote import Labels
@@ -25,7 +25,7 @@ class _BoundRanking:
     """The ranking kernel, bound to the buffers of a query, its neighbours and its answer."""
 
     def __init__(self, model: Model, k: int, raw: Pair, found: Pair) -> None:
-        thread = Thread(*model, k, raw[0].size)
+        thread = ThreadBuffers(*model, k, raw[0].size)
         self.best = np.empty(k, np.int64), np.empty(k)
         call = RankCall(*thread.tables, float(model[2].alpha), *raw, *found, *self.best)
         self.rank = partial(rank_raw, table(call))
@@ -111,7 +111,7 @@ class RankingSession(Session):
         self._model = model
         super().__init__(index, model[0], settings, **options)
 
-    def _bind(self, k: int, raw: RawQuery, found: Pair) -> _BoundRanking:
+    def _bind_ranking(self, k: int, raw: RawQuery, found: Pair) -> _BoundRanking:
         """The ranking of what the search finds."""
         return _BoundRanking(self._model, k, (raw.indices, raw.values), found)
 
