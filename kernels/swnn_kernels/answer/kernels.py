@@ -76,7 +76,7 @@ _open_exhaustive, _open_pruned = struct_view(ExhaustiveCall), struct_view(Pruned
 
 
 @inline
-def _weigh(buffers: QueryBuffers, weights: Float64, size: Int) -> None:
+def _scale_by_weights(buffers: QueryBuffers, weights: Float64, size: Int) -> None:
     """Multiply a query's values by its features' weights.
 
     Dividing by the largest magnitude first keeps the products from under- and overflowing.
@@ -109,7 +109,7 @@ def load_raw(
             buffers.values[size] = values[p]
             size += 1
     if weights.size > 0:
-        _weigh(buffers, weights, size)
+        _scale_by_weights(buffers, weights, size)
     if not quantise_row(buffers.values, 0, size, buffers.quantised, 0):
         return BAD_VALUES
     return size
