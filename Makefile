@@ -33,7 +33,7 @@ demo: $(VENV)/.has-core ## the main job on the data set shipped with the package
 # The kernels are compiled first, by two processes: each of pytest's would compile them all.
 test: $(VENV)/.has-test ## the whole test suite, on all cores; PYTHON= for another Python, TESTS= for a part of it, WRITE=1 to record how many tests there are
 	@$(BIN)/python -c 'from swnn_kernels.warming import warm_searches as warm; warm()' & \
-	  $(BIN)/python -c 'from swnn_kernels.warming import warm_ranking, warm_training; warm_training(); warm_ranking()'; wait
+	  $(BIN)/python -c 'import swnn_kernels.warming as w; w.warm_training(); w.warm_ranking(); w.warm_rest()'; wait
 	@env -u WRITE $(BIN)/python -m pytest -n auto --dist worksteal $(if $(WRITE),--junitxml=build/test.xml) $(TESTS)
 	@$(if $(WRITE),$(BIN)/python scripts/figure_promises.py tests)
 
