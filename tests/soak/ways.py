@@ -76,7 +76,7 @@ def by_kernel(method: str) -> Callable[..., Answers]:
         held = compacted.model_
         rows = held.rows()
         index = swnn_kernels.HybridIndex.build(rows, frequent=case.frequent, fewest=1)
-        query = held.queries(Q)
+        query = held.queries(Q).scaled
         settings = compacted.current_model().ranking.settings
         find = settings.n_neighbors, settings.beta
         found = swnn_kernels.search(index, query, *find, method=method)
