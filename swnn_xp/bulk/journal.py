@@ -19,8 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
 
-from swnn_xp.io.errors import Position
-from swnn_xp.io.files import final_target, naming, sync
+from swnn_xp.io.files import Position, final_target, naming, sync
 from swnn_xp.store.files import sync_folder
 from swnn_xp.store.manifest import FILE
 

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from swnn_xp.bulk.sources import RowId
-from swnn_xp.io.errors import PathLike
+from swnn_xp.io.files import PathLike
 from swnn_xp.results import RankedProbabilities, Ranking
 
 

@@ -21,8 +21,7 @@ from scipy.sparse import csr_array
 
 from swnn_xp.bulk.records import InputFeatures, KnownFeatures
 from swnn_xp.checks import check_width
-from swnn_xp.io.errors import FormatError, PathLike, Position
-from swnn_xp.io.files import LiveInput, can_rewind, first_byte
+from swnn_xp.io.files import FormatError, LiveInput, PathLike, Position, can_rewind, first_byte
 from swnn_xp.io.json_lines import JsonRecord, iter_json_lines
 from swnn_xp.io.reading import iter_names, iter_xmc
 from swnn_xp.text import TextVectorizer

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swnn_xp import metrics
-from swnn_xp.cli._common import (
+from swnn_xp.cli.common import (
     DATA_HELP,
     add_model,
     add_strict,
@@ -24,8 +24,13 @@ from swnn_xp.cli._common import (
     output,
     read_data,
 )
-from swnn_xp.cli._features import add_feature_checks, check_features
-from swnn_xp.cli._text import add_evaluated_text, check_text_options, read_known
+from swnn_xp.cli.inputs import (
+    add_evaluated_text,
+    add_feature_checks,
+    check_features,
+    check_text_options,
+    read_known,
+)
 from swnn_xp.diagnostics.latency import is_at_full_speed, latencies
 from swnn_xp.loading import AnyModel, is_ranked, kind_of
 from swnn_xp.progress import in_blocks

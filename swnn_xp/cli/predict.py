@@ -1,4 +1,4 @@
-"""`swnn predict`: the best labels of every row of files or pipes."""
+"""`swnn predict`: the best labels of every row of files or pipes, here or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -29,19 +29,26 @@ from swnn_xp.bulk.predict_file import (
 )
 from swnn_xp.bulk.records import FORMS_HELP
 from swnn_xp.bulk.sources import JsonRows, RowSource
-from swnn_xp.cli._common import (
+from swnn_xp.cli.common import (
     add_model,
     add_strict,
     check_outputs,
     counted,
+    given_params,
     input_path,
     is_stdout,
     open_model,
 )
-from swnn_xp.cli._features import add_feature_checks, open_checked
-from swnn_xp.cli._predict_cluster import predict_on_workers
-from swnn_xp.io.files import is_special
-from swnn_xp.loading import AnyModel
+from swnn_xp.cli.inputs import (
+    FeatureSpace,
+    NamelessFeatures,
+    add_feature_checks,
+    check_features,
+    open_checked,
+)
+from swnn_xp.io.files import can_rewind, first_byte, is_special
+from swnn_xp.loading import AnyModel, load
+from swnn_xp.progress import progress_bar
 
 _BLOCK = 4096
 _REPORT_SECONDS = 5.0
@@ -199,3 +206,58 @@ class _Report:
         self._printed = time.monotonic()
         rate = (done - self._resumed_at) / max(self._printed - self._started, 1e-9)
         print(f"{counted(done, 'row')}, {rate:,.0f} rows/s", file=sys.stderr, flush=True)
+
+
+def predict_on_workers(args: argparse.Namespace) -> None:
+    """Predict the files of the arguments on the cluster that they name."""
+    _check_cluster_args(args)
+    out_format = choose_format(None, args.format)
+    features = _feature_space(args.model)
+    for file in args.files:
+        if first_byte(file) != b"{":  # JSON lines say themselves what they hold
+            check_features(features, file, args)
+    from swnn_xp.distributed import OutputOptions, predict_on_cluster
+
+    options = OutputOptions(
+        rows_per_part=args.rows,
+        format=out_format.name,
+        strict=args.strict,
+        threshold=Threshold(args.min_probability, args.at_least),
+        row_map=args.row_map,
+    )
+    with progress_bar("rows") as progress:
+        run = predict_on_cluster(
+            args.model,
+            args.files,
+            args.output,
+            cluster=args.cluster,
+            k=args.k,
+            options=options,
+            progress=progress,
+            backend=args.backend,
+            n_jobs=args.jobs,
+            **given_params(args),
+        )
+    print(
+        f"{args.output}: {counted(run.rows, 'row')} in {counted(run.parts, 'part')}, "
+        f"{run.skipped:,} of them there already"
+    )
+
+
+def _feature_space(model: Path) -> FeatureSpace:
+    from swnn_xp.distributed import shard_folder
+
+    if not (model / shard_folder.FILE).exists():
+        return load(model)
+    return NamelessFeatures(shard_folder.read(model).n_features)
+
+
+def _check_cluster_args(args: argparse.Namespace) -> None:
+    """Refuse what only a single process can do, before anything is started."""
+    if is_stdout(args.output):
+        raise ValueError("--cluster writes a folder of files: name it with -o")
+    if args.format is not None and args.format not in FORMATS:
+        raise ValueError(f"--cluster does not write {args.format}")
+    for file in args.files:
+        if not can_rewind(file):  # rows are counted before they are read
+            raise ValueError(f"{file}: --cluster reads files, not pipes")

@@ -62,7 +62,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from swnn_xp.io.errors import FormatError, PathLike, Position
+from swnn_xp.io.files import FormatError, PathLike, Position
 
 MAX_ID = 2**31 - 2
 """Ids, and the counts above them, fit int32."""

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from io import BufferedIOBase
 from typing import Any, NamedTuple
 
-from swnn_xp.io.errors import FormatError, PathLike, Position
-from swnn_xp.io.files import BOM, can_rewind, open_input
+from swnn_xp.io.files import BOM, FormatError, PathLike, Position, can_rewind, open_input
 
 _CHUNK = 1 << 18
 

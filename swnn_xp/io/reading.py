@@ -23,8 +23,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from swnn_xp.io.errors import FormatError, PathLike, Position
-from swnn_xp.io.files import BOM, can_rewind, open_input, open_output, unread
+from swnn_xp.io.files import (
+    BOM,
+    FormatError,
+    PathLike,
+    Position,
+    can_rewind,
+    open_input,
+    open_output,
+    unread,
+)
 from swnn_xp.io.grammar import (
     FLOAT32_LIMIT,
     MAX_ID,

@@ -19,8 +19,7 @@ from typing import IO, Any, NamedTuple, cast
 import numpy as np
 import scipy.sparse as sp
 
-from swnn_xp.io.errors import FormatError, PathLike
-from swnn_xp.io.files import BOM, STDIN, open_input
+from swnn_xp.io.files import BOM, STDIN, FormatError, PathLike, open_input
 from swnn_xp.rows.canonical import to_csr
 
 _LABELS = ("labels", "subject_uris", "subjects")  # the last two are Annif's

@@ -249,7 +249,7 @@ def reopened(kind: str, path: Path, data: bytes):
 
 
 WORDS = [
-    "summarize", "tune", "fit", "predict", "score", "evaluate", "explain", "verify", "datasets",
+    "summarize", "tune", "fit", "predict", "evaluate", "explain", "verify", "datasets",
     "backends", "twin", "TRAIN", "MODEL", "NUMPY", "OUT", "NONE", "FOLDER", "-o", "-k", "-S",
     "--alpha", "--beta", "--row", "--label", "--strict", "--format", "tsv", "jsonl", "--backend",
     "numpy", "numba", "--jobs", "--html", "--params", "--metric", "P@1", "PSP@3", "--holdout",

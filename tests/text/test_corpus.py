@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from swnn_xp.io.errors import FormatError
+from swnn_xp.io.files import FormatError
 from swnn_xp.text import Fields, read_corpus, read_vocabulary
 from swnn_xp.text.corpus import read_documents
 
