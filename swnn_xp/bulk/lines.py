@@ -1,9 +1,4 @@
-"""Predictions of consecutive rows, one by one: what is left of them after thresholds.
-
-Predictions as text: the one writer of TSV, CSV and JSON lines.
-
-The format of an output file, by its name or as asked for.
-"""
+"""Predictions as text: TSV, CSV and JSON lines, with which labels and in which columns."""
 
 from __future__ import annotations
 
@@ -262,10 +257,11 @@ class OutputFormat(NamedTuple):
     compression: str = ""
     """``gz``, ``xz`` or nothing."""
 
-    def encode(self, text: str) -> bytes:
-        """Bytes of some lines. Compressed, they stand alone: such files may be joined or cut."""
-        plain = text.encode()
-        return _COMPRESSED[self.compression](plain) if self.compression else plain
+
+def encode_lines(text: str, compression: str) -> bytes:
+    """Bytes of some lines. Compressed, they stand alone: such files may be joined or cut."""
+    plain = text.encode()
+    return _COMPRESSED[compression](plain) if compression else plain
 
 
 def choose_format(output: PathLike | None, wanted: str | None = None) -> OutputFormat:

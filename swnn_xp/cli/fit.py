@@ -173,11 +173,11 @@ def run(args: argparse.Namespace) -> None:
         data = _texts(args) if args.text else _rows(args)
     X, y, names = data.X, data.y, data.names
     if weights is not None:
-        with _timed(times, "learned"), _helped(args):
+        with _timed(times, "learned"), _on_cluster(args):
             names["feature_weights"] = weights.fit(X, y).feature_weights_
     note("training ..." if kind == "ranking" else "indexing ...")
     ranking = kind == "ranking"
-    with _timed(times, "trained" if ranking else "indexed"), _helped(args, when=ranking):
+    with _timed(times, "trained" if ranking else "indexed"), _on_cluster(args, when=ranking):
         clf.fit(X, y, **names)
         if data.label_uris is not None:
             clf.set_label_uris(data.label_uris)
@@ -192,8 +192,10 @@ def run(args: argparse.Namespace) -> None:
     print(", ".join(f"{what} {seconds:.1f} s" for what, seconds in times.items()))
 
 
-def _helped(args: argparse.Namespace, when: bool = True) -> contextlib.AbstractContextManager[Any]:
-    """Let the cluster that the arguments name, if any, help with learning."""
+def _on_cluster(
+    args: argparse.Namespace, when: bool = True
+) -> contextlib.AbstractContextManager[Any]:
+    """Train on the cluster that the arguments name, if any."""
     if args.cluster is None or not when:
         return contextlib.nullcontext()
     from swnn_xp.distributed import train_on_cluster
