@@ -1,12 +1,8 @@
-"""The error of malformed text files.
+"""Files, pipes and streams: how they are opened, how errors name them.
 
-How far a reader has come in a file.
-
-Output files that appear complete or not at all.
-
-Output that grows in place, for pipes and for what comes from them.
-
-Byte streams: plain, gzip or xz, recognised on input and chosen by the suffix on output.
+An output file appears complete or not at all (`open_atomic`); what can't be replaced, and output
+that is to be seen as it grows, is written in place (`open_direct`, `DirectOutput`). Input may be
+plain, gzip or xz, told apart by its first bytes; an output is compressed by its suffix.
 """
 
 from __future__ import annotations

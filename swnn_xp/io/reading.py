@@ -1,20 +1,14 @@
-"""Arrays that grow at their end without a second copy of what they hold.
+"""Read text files as sparse matrices, whole or block by block, and maps of names.
 
-From rows to sparse matrices.
-
-What comes before the first row (byte-order mark, header), and the choice of the reader.
-
-Read whole files.
-
-Read a file block by block.
-
-Maps of names: ``feature_map.txt``, ``label_map.txt``, one name per line.
+A file is opened as a `Table`: its header read, its reader chosen (`PythonRows`, or the compiled
+`FastRows`). An `Assembler` turns the rows that a reader takes into matrices.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from io import BufferedIOBase
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -45,8 +39,15 @@ from swnn_xp.io.grammar import (
     parse_header,
 )
 
-_LEAST = 1 << 12
-_MOST = 1 << 22
+Engine: TypeAlias = Literal["auto", "fast", "python"]
+Header: TypeAlias = bool | Literal["auto"]
+Widths: TypeAlias = tuple[int | None, int | None]
+
+# Bytes on disk below which loading numba and its cache takes longer than plain parsing.
+_FAST_FROM = 1 << 18
+_FOREIGN = {b"{": "JSON", b"[": "JSON", b"PAR1": "Parquet", b"\xff\xfe": "UTF-16"}
+_ROWS = 1 << 16  # rows that are parsed at once
+_LEAST, _MOST = 1 << 12, 1 << 22  # entries by which an array grows
 
 
 class Growing:
@@ -131,14 +132,6 @@ def _csr(
     return matrix
 
 
-Engine: TypeAlias = Literal["auto", "fast", "python"]
-Header: TypeAlias = bool | Literal["auto"]
-
-# Bytes on disk below which loading numba and its cache takes longer than plain parsing.
-_FAST_FROM = 1 << 18
-_FOREIGN = {b"{": "JSON", b"[": "JSON", b"PAR1": "Parquet", b"\xff\xfe": "UTF-16"}
-
-
 class Table(NamedTuple):
     """An open file whose rows come next."""
 
@@ -146,11 +139,43 @@ class Table(NamedTuple):
     reader: RowReader
     rules: Rules
     n_rows: int | None
-    """Rows that the header promises."""
+    """Rows that the header promises; None without a header."""
 
-    def wanted(self, most: int) -> int:
-        """Rows to take next: `most`, or what the header leaves."""
-        return most if self.n_rows is None else min(most, self.n_rows - self.reader.position.row)
+    @property
+    def widths(self) -> Widths:
+        """Features and labels that the header says; None for as many as there are."""
+        return (None, None) if self.n_rows is None else self.rules[:2]
+
+    def take(
+        self, dtype: npt.DTypeLike, widths: Widths, most: int | None = None
+    ) -> tuple[csr_array, csr_array]:
+        """The next rows as matrices: at most so many, and of a pipe those that are there."""
+        reader, assembler = self.reader, Assembler(dtype)
+        stop = sys.maxsize if self.n_rows is None else self.n_rows
+        if most is not None:
+            stop = min(stop, reader.position.row + most)
+        live = most is not None and not can_rewind(self.path)
+        while wanted := min(stop - reader.position.row, _ROWS):
+            parsed = reader.take(wanted)
+            if not len(parsed.label_counts):
+                break
+            assembler.add(parsed)
+            if live:
+                break
+        return assembler.finish(*widths)
+
+    def check_end(self) -> None:
+        """After the last row: no row is missing and nothing but blank lines follows."""
+        if self.n_rows is None:
+            return
+        reader = self.reader
+        if reader.position.row < self.n_rows:
+            what = f"the header says {self.n_rows} rows, the file ends after {reader.position.row}"
+            raise FormatError(self.path, reader.position.line + 1, what)
+        while line := reader.line():
+            if self.rules.strict or not is_blank(line):
+                what = f"the header says {self.n_rows} rows, another line follows"
+                raise FormatError(self.path, reader.position.line, what)
 
 
 @contextlib.contextmanager
@@ -189,20 +214,6 @@ def open_table(
         yield Table(path, _reader(path, stream, rules, position, engine), rules, n_rows)
 
 
-def check_end(table: Table) -> None:
-    """After the last row: no row is missing and nothing but blank lines follows."""
-    reader = table.reader
-    if table.n_rows is None:
-        return
-    if reader.position.row < table.n_rows:
-        what = f"the header says {table.n_rows} rows, the file ends after {reader.position.row}"
-        raise FormatError(table.path, reader.position.line + 1, what)
-    while line := reader.line():
-        if table.rules.strict or not is_blank(line):
-            what = f"the header says {table.n_rows} rows, another line follows"
-            raise FormatError(table.path, reader.position.line, what)
-
-
 def _refuse_foreign(path: PathLike, line: bytes) -> None:
     """Name formats that newcomers try; anything else is refused by what the line lacks."""
     for begin, what in _FOREIGN.items():
@@ -230,9 +241,6 @@ def _reader(
     from swnn_xp.io.fast import FastRows  # imports numba
 
     return FastRows(path, stream, rules, position)
-
-
-_BLOCK = 1 << 16
 
 
 def read_xmc(
@@ -289,9 +297,9 @@ def read_xmc(
     """
     rules = Rules(strict=strict, limit=limit_of(dtype))
     with open_table(path, rules, header=header, engine=engine) as table:
-        if table.n_rows is None:
-            return _read_rows(table, dtype, None, None)
-        return _read_rows(table, dtype, table.rules.n_features, table.rules.n_labels)
+        matrices = table.take(dtype, table.widths)
+        table.check_end()
+    return matrices
 
 
 def read_svmlight(
@@ -343,7 +351,7 @@ def read_svmlight(
         limit=limit_of(dtype),
     )
     with open_table(path, rules, header=False, engine=engine) as table:
-        return _read_rows(table, dtype, n_features, n_labels)
+        return table.take(dtype, (n_features, n_labels))
 
 
 def limit_of(dtype: npt.DTypeLike) -> float:
@@ -352,19 +360,6 @@ def limit_of(dtype: npt.DTypeLike) -> float:
     if wanted not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, not {wanted}")
     return FLOAT32_LIMIT if wanted == np.float32 else float("inf")
-
-
-def _read_rows(
-    table: Table, dtype: npt.DTypeLike, n_features: int | None, n_labels: int | None
-) -> tuple[csr_array, csr_array]:
-    assembler = Assembler(dtype)
-    while wanted := table.wanted(_BLOCK):
-        parsed = table.reader.take(wanted)
-        if not len(parsed.label_counts):
-            break
-        assembler.add(parsed)
-    check_end(table)
-    return assembler.finish(n_features, n_labels)
 
 
 class XMCBlock(NamedTuple):
@@ -426,27 +421,13 @@ def iter_xmc(
         raise ValueError(f"rows must be at least 1, not {rows}")
     rules = Rules(strict=strict, limit=limit_of(dtype))
     with open_table(path, rules, header=header, engine=engine, resume=resume) as table:
-        live = not can_rewind(path)
-        while (block := _next_block(table, rows, dtype, live)) is not None:
-            yield block
-        check_end(table)
-
-
-def _next_block(table: Table, rows: int, dtype: npt.DTypeLike, live: bool) -> XMCBlock | None:
-    first = table.reader.position.row
-    assembler = Assembler(dtype)
-    while wanted := table.wanted(first + rows - table.reader.position.row):
-        parsed = table.reader.take(wanted)
-        if not len(parsed.label_counts):
-            break
-        assembler.add(parsed)
-        if live:
-            break
-    if table.reader.position.row == first:
-        return None
-    widths = (None, None) if table.n_rows is None else table.rules[:2]
-    matrices = assembler.finish(*widths)
-    return XMCBlock(*matrices, first, table.reader.position)
+        while True:
+            first = table.reader.position.row
+            X, y = table.take(dtype, table.widths, rows)
+            if not X.shape[0]:
+                break
+            yield XMCBlock(X, y, first, table.reader.position)
+        table.check_end()
 
 
 def read_names(path: PathLike, *, encoding: str = "utf-8") -> list[str]:

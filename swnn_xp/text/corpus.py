@@ -1,8 +1,7 @@
-"""Documents of a file, one after the other: JSON lines, CSV, Parquet, and Annif's TSV and CSV.
+"""Tagged texts to learn from, read from JSON lines, CSV, Parquet or Annif's files.
 
-Annif's vocabulary files: the name of each label's URI.
-
-A corpus of tagged texts to learn from: texts, a matrix of labels, and their names.
+`read_documents` gives the texts of a file one by one, `read_corpus` all of them with a matrix of
+their labels, and `read_vocabulary` the names that Annif's vocabularies give to the labels' URIs.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from swnn_xp.io.files import BOM, STDIN, FormatError, PathLike, open_input
+from swnn_xp.io.json_lines import parse_object
 from swnn_xp.rows.canonical import to_csr
 
 _LABELS = ("labels", "subject_uris", "subjects")  # the last two are Annif's
@@ -111,18 +110,8 @@ def _open(path: PathLike) -> Any:
 
 def _json_lines(path: PathLike) -> Records:
     for number, line in _lines(path):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            what = f"is not JSON: {error.msg} (column {error.colno})"
-            raise FormatError(path, number, what) from None
-        except (ValueError, RecursionError) as error:
-            raise FormatError(path, number, f"is not JSON: {error}") from None
-        if not isinstance(record, dict):
-            raise FormatError(path, number, "is not a JSON object")
-        yield number, record
+        if line.strip():
+            yield number, parse_object(path, number, line)
 
 
 def _csv_rows(path: PathLike) -> Records:
@@ -266,9 +255,6 @@ def _from_csv(path: PathLike, text: IO[str], language: str | None) -> dict[str, 
     return {without_brackets(row["uri"]): row[column] for row in reader if row[column]}
 
 
-__all__ = ["Corpus", "Document", "Fields", "read_corpus", "read_documents"]
-
-
 class Corpus(NamedTuple):
     """Texts and their labels."""
 
@@ -295,7 +281,7 @@ def read_corpus(
     fields : Fields
         Names of the fields.
     vocabulary : mapping of str to str, optional
-        Name of each label; labels that it lacks are named as in the file.
+        Name of each label; labels without one are named as in the file.
 
     Examples
     --------

@@ -1,16 +1,9 @@
-"""From counts of terms to values: the operations of scikit-learn, in its order.
+"""`TextVectorizer`: texts become the rows that a fitted `TfidfVectorizer` gives, bit for bit.
 
-From a text to its terms: words, characters and their n-grams, as scikit-learn defines them.
-
-What of a scikit-learn vectoriser `TextVectorizer` takes over, and what it can't.
-
-`TextVectorizer`: texts become the rows that a fitted `TfidfVectorizer` gives, bit for bit.
-
-Tell texts from matrices, and get both ready for `fit`.
-
-A vectoriser inside a stored model: the idf as an array, settings as JSON, no pickle.
-
-The vocabulary is the model's feature names.
+A text is analysed (`Analysis`: words, characters, their n-grams) and its counts of terms are
+weighted (`Weighting`), both as scikit-learn does it, but without scikit-learn. `fit_vectorizer`
+takes over a fitted vectoriser; a model stores its idf as an array and its settings as JSON, without
+pickle, and its vocabulary as the names of the features.
 """
 
 from __future__ import annotations
