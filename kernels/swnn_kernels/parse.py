@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swnn_kernels._numba import allocating_kernel, allocating_routine, inline, kernel
+from swnn_kernels.records import ParsedRows
 
 _LOWEST, _HIGHEST = -342, 308
 _LOW32 = np.uint64(0xFFFFFFFF)
@@ -128,16 +129,6 @@ class ParseRules(NamedTuple):
     n_features: int
     n_labels: int
     limit: float
-
-
-class ParsedRows(NamedTuple):
-    """Where parsed rows are written to, from the beginnings."""
-
-    label_counts: npt.NDArray[np.int64]
-    labels: Ids
-    feature_counts: npt.NDArray[np.int64]
-    features: Ids
-    values: Floats
 
 
 def room_for_rows(n_rows: int, n_bytes: int) -> ParsedRows:

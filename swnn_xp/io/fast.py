@@ -7,8 +7,9 @@ from io import BufferedIOBase, BufferedReader
 import numpy as np
 
 from swnn_kernels.parse import ParseRules, parse_rows, powers_of_five, room_for_rows
+from swnn_kernels.records import ParsedRows
 from swnn_xp.io.files import DAMAGE, PathLike, Position
-from swnn_xp.io.grammar import ParsedRows, Rules, row_at, rows_to_arrays
+from swnn_xp.io.grammar import Rules, row_at, rows_to_arrays
 
 _CHUNK = 1 << 22
 _ROWS = 1 << 15

@@ -58,8 +58,8 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from swnn_kernels.records import ParsedRows
 from swnn_xp.io.files import FormatError, PathLike, Position
 
 MAX_ID = 2**31 - 2
@@ -215,16 +215,6 @@ def _whole(word: bytes, end: int, what: str) -> int:
 def _show(word: bytes, width: int = 40) -> str:
     shown = repr(word[:width])[1:]
     return shown if len(word) <= width else shown + "..."
-
-
-class ParsedRows(NamedTuple):
-    """Consecutive rows; the next ``take`` may overwrite the arrays."""
-
-    label_counts: npt.NDArray[np.int64]
-    labels: npt.NDArray[np.int32]
-    feature_counts: npt.NDArray[np.int64]
-    features: npt.NDArray[np.int32]
-    values: npt.NDArray[np.float64]
 
 
 class RowReader(Protocol):

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from swnn_kernels.records import ParsedRows
 from swnn_xp.io.files import (
     BOM,
     FormatError,
@@ -31,7 +32,6 @@ from swnn_xp.io.grammar import (
     FLOAT32_LIMIT,
     MAX_ID,
     LineError,
-    ParsedRows,
     PythonRows,
     RowReader,
     Rules,
