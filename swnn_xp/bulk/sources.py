@@ -1,4 +1,4 @@
-"""Where the rows of a bulk prediction come from: text files and JSON lines, in blocks, and ids."""
+"""The input of a bulk prediction: blocks of rows from text files or JSON lines, and their ids."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class RecordRows:
 
 
 def _text(fields: dict[str, Any]) -> Any:
-    """A text without anything is an empty one, as in training."""
+    """A text of null is an empty one, as in training."""
     return "" if fields.get("text", "") is None else fields.get("text")
 
 
@@ -153,7 +153,7 @@ def open_source(path: PathLike, clf: InputFeatures, *, strict: bool = False) -> 
     """Find out by its first byte which source a file or pipe is."""
     where = path if can_rewind(path) else LiveInput(path)
     first = first_byte(where)
-    # A pipe without anything is a filter's input without rows, not a file that lacks its header.
+    # A pipe without anything is a filter's input without rows, not a file without its header.
     if first == b"{" or (not first and isinstance(where, LiveInput)):
         return JsonRows(where, RecordRows(KnownFeatures.of(clf)))
     return RepositoryRows(where, clf.n_features_in_, strict)

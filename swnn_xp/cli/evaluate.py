@@ -134,9 +134,9 @@ def measure(clf: AnyModel, X: Any, y: Any, A: float = 0.55, B: float = 1.5) -> M
         clf.predict_topk(X[:1], k=1)  # the first answer loads or compiles kernels
     is_fast = is_at_full_speed(clf)
     started = time.perf_counter()
-    labels, likely = ranked_labels(clf, X, max(_KS))
+    labels, probabilities = ranked_labels(clf, X, max(_KS))
     seconds = time.perf_counter() - started
-    reliable = metrics.reliability(y, labels, likely)
+    reliable = metrics.reliability(y, labels, probabilities)
     return Measured(
         rows=X.shape[0],
         kind=kind_of(clf),
@@ -192,12 +192,12 @@ def _parameters(clf: AnyModel) -> dict[str, float]:
 
 def ranked_labels(clf: AnyModel, X: Any, k: int) -> tuple[Any, Any]:
     """Rank labels in blocks, with progress: labels, and the probability of each."""
-    labels, likely = [np.empty((0, k), np.int64)], [np.empty((0, k))]
+    labels, probabilities = [np.empty((0, k), np.int64)], [np.empty((0, k))]
     for start, stop in in_blocks(X.shape[0], _BLOCK, "rows"):
         best = clf.topk_probabilities(X[start:stop], k=k)
         labels.append(best.labels)
-        likely.append(best.probabilities)
-    return np.concatenate(labels), np.concatenate(likely)
+        probabilities.append(best.probabilities)
+    return np.concatenate(labels), np.concatenate(probabilities)
 
 
 def _quality(clf: AnyModel, y: Any, labels: Any, A: float, B: float) -> dict[str, dict[str, float]]:

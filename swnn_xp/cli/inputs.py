@@ -24,7 +24,7 @@ from swnn_xp.text import Fields, read_corpus, read_vocabulary
 
 
 def add_feature_checks(parser: argparse.ArgumentParser) -> None:
-    """Add the ways out of the checks."""
+    """Add the options that switch off `check_features`."""
     parser.add_argument(
         "--allow-narrower",
         action="store_true",
@@ -38,7 +38,7 @@ def add_feature_checks(parser: argparse.ArgumentParser) -> None:
 
 
 def open_checked(clf: InputFeatures, file: Path, args: argparse.Namespace) -> RowSource:
-    """Open rows for a model, after `check_features`; JSON lines say themselves what they hold."""
+    """Open rows for a model, after `check_features`; JSON lines name their features themselves."""
     source = open_source(file, clf, strict=args.strict)
     if not isinstance(source, JsonRows):
         check_features(clf, file, args)
@@ -46,7 +46,7 @@ def open_checked(clf: InputFeatures, file: Path, args: argparse.Namespace) -> Ro
 
 
 def check_features(model: InputFeatures, file: Path, args: argparse.Namespace) -> None:
-    """Refuse a file of another feature space, and say how to take it all the same.
+    """Refuse a file of another feature space, and say how to take it anyway.
 
     A file without a header, and anything but a regular file, has no feature space to compare.
     """
@@ -72,7 +72,7 @@ def _refuse(file: Path, names: list[str], expected: list[str]) -> None:
         what = str(error).partition(": ")[2].replace("column", "feature")
         raise ValueError(
             f"{file}: feature_map.txt beside it names other features than the model's: {what}; "
-            "--ignore-feature-map takes the file all the same"
+            "--ignore-feature-map takes the file anyway"
         ) from None
 
 

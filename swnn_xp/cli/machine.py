@@ -17,7 +17,7 @@ def add_backends(commands: argparse._SubParsersAction) -> None:
         "backends",
         "what can compute here, and why the rest can't",
         "Lists the backends with their devices and the arrays they take, and says what the others "
-        "lack. All give the same answers.",
+        "need. All give the same answers.",
         "swnn backends",
     ).set_defaults(run=_run_backends)
 
@@ -87,10 +87,10 @@ def _run_gpu_check(args: argparse.Namespace) -> int:
         note(f"{name}: {size.rows:,} rows, {size.queries:,} queries ...")
         report = check(args.backend, name, device)
         share = report.roofline_share
-        room = f"{share:.1%} of the roofline" if share else "roofline not known"
+        roofline = f"{share:.1%} of the roofline" if share else "roofline not known"
         verdict = _verdict(report.correct, report.found, size.golden)
         print(f"{report.device}, {name} problem: {verdict}")
-        print(f"  {report.rows_per_second:,.0f} rows/s, {room}")
+        print(f"  {report.rows_per_second:,.0f} rows/s, {roofline}")
         verdict = _verdict(report.ranked_correct, report.ranked_found, size.golden_ranked)
         print(f"  ranked by label models: {verdict}, {report.ranked_per_second:,.0f} rows/s")
         wrong += not (report.correct and report.ranked_correct)

@@ -87,7 +87,7 @@ class _Terminated(KeyboardInterrupt):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code (2 for bad input)."""
     if sys.stdout is None:  # closed by the caller: `swnn info model >&-`
-        return _complain("standard output is closed")
+        return _report("standard output is closed")
     try:
         with _sigterm_stops():
             status = _run(argv)
@@ -98,11 +98,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         what = error.strerror or str(error)
-        return _complain(f"{error.filename}: {what}" if error.filename else what)
+        return _report(f"{error.filename}: {what}" if error.filename else what)
     except (ValueError, ImportError) as error:
-        return _complain(str(error))
+        return _report(str(error))
     except MemoryError:
-        return _complain("out of memory")
+        return _report("out of memory")
     except KeyboardInterrupt as stop:
         print("swnn: stopped", file=sys.stderr)
         return 128 + (signal.SIGTERM if isinstance(stop, _Terminated) else signal.SIGINT)
@@ -135,8 +135,8 @@ def _sigterm_stops() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _complain(what: str) -> int:
-    print(f"swnn: error: {' '.join(what.split())}", file=sys.stderr)
+def _report(error: str) -> int:
+    print(f"swnn: error: {' '.join(error.split())}", file=sys.stderr)
     return 2
 
 

@@ -225,7 +225,7 @@ def _predict_on_cluster(args: argparse.Namespace) -> None:
         )
     print(
         f"{args.output}: {counted(run.rows, 'row')} in {counted(run.parts, 'part')}, "
-        f"{run.skipped:,} of them there already"
+        f"{run.skipped:,} of them already existed"
     )
 
 

@@ -50,16 +50,16 @@ _ROWS = 1 << 16  # rows that are parsed at once
 _LEAST, _MOST = 1 << 12, 1 << 22  # entries by which an array grows
 
 
-class Growing:
+class GrowingArray:
     """A one-dimensional array to append to.
 
     Chunks that are joined at the end need twice the memory, and so does growth by copying.
     Resizing in place goes through ``realloc``, which moves large blocks by remapping their pages;
-    that is cheap enough to grow by a bounded step, so that little is held in reserve.
+    that is cheap enough to grow by a bounded step, so that the spare capacity stays small.
 
     Examples
     --------
-    >>> numbers = Growing(np.int32)
+    >>> numbers = GrowingArray(np.int32)
     >>> numbers.extend(np.array([3, 1])); numbers.extend(np.array([4]))
     >>> numbers.finish()
     array([3, 1, 4], dtype=int32)
@@ -80,7 +80,7 @@ class Growing:
         self._size = end
 
     def finish(self) -> npt.NDArray[Any]:
-        """Give up what is held in reserve and hand over the array."""
+        """The array, without its spare capacity."""
         self._array.resize(self._size, refcheck=False)
         return self._array
 
@@ -93,11 +93,11 @@ class Assembler:
     """
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
-        self._label_counts = Growing(np.int64)
-        self._labels = Growing(np.int32)
-        self._feature_counts = Growing(np.int64)
-        self._features = Growing(np.int32)
-        self._values = Growing(dtype)
+        self._label_counts = GrowingArray(np.int64)
+        self._labels = GrowingArray(np.int32)
+        self._feature_counts = GrowingArray(np.int64)
+        self._features = GrowingArray(np.int32)
+        self._values = GrowingArray(dtype)
 
     def add(self, parsed: ParsedRows) -> None:
         """Append rows."""
@@ -143,13 +143,13 @@ class Table(NamedTuple):
 
     @property
     def widths(self) -> Widths:
-        """Features and labels that the header says; None for as many as there are."""
+        """Features and labels according to the header; None to take the largest ids."""
         return (None, None) if self.n_rows is None else self.rules[:2]
 
     def take(
         self, dtype: npt.DTypeLike, widths: Widths, most: int | None = None
     ) -> tuple[csr_array, csr_array]:
-        """The next rows as matrices: at most so many, and of a pipe those that are there."""
+        """Read the next rows, all or at most `most` (of a pipe: those that have arrived)."""
         reader, assembler = self.reader, Assembler(dtype)
         stop = sys.maxsize if self.n_rows is None else self.n_rows
         if most is not None:
@@ -215,7 +215,7 @@ def open_table(
 
 
 def _refuse_foreign(path: PathLike, line: bytes) -> None:
-    """Name formats that newcomers try; anything else is refused by what the line lacks."""
+    """Name formats that newcomers try; other lines are refused by the parser of rows."""
     for begin, what in _FOREIGN.items():
         if line.lstrip().startswith(begin):
             raise FormatError(path, 1, f"this is {what}, not the repository's text format")
