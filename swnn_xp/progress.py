@@ -13,7 +13,7 @@ _REDRAW_SECONDS = 0.2
 
 def in_blocks(total: int, step: int, what: str) -> Iterator[tuple[int, int]]:
     """Yield (start, stop) of successive blocks and show the progress."""
-    progress = Progress(total, what)
+    progress = ProgressLine(total, what)
     for start in range(0, total, step):
         stop = min(start + step, total)
         yield start, stop
@@ -24,11 +24,11 @@ def in_blocks(total: int, step: int, what: str) -> Iterator[tuple[int, int]]:
 @contextlib.contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """Give a function of done and total that shows the progress, as library calls take it."""
-    bar: Progress | None = None
+    bar: ProgressLine | None = None
 
     def show(done: int, total: int) -> None:
         nonlocal bar
-        bar = bar or Progress(total, what)
+        bar = bar or ProgressLine(total, what)
         bar.show(done)
 
     yield show
@@ -36,7 +36,7 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         bar.close()
 
 
-class Progress:
+class ProgressLine:
     """Shows ``done / total`` with a rate and the time left."""
 
     def __init__(self, total: int, what: str) -> None:
@@ -71,13 +71,13 @@ class StageProgress(contextlib.AbstractContextManager["StageProgress"]):
 
     def __init__(self) -> None:
         self._stage = ""
-        self._bar: Progress | None = None
+        self._bar: ProgressLine | None = None
 
     def show(self, stage: str, done: int, total: int) -> None:
         """Show how much of a stage is done."""
         if stage != self._stage or self._bar is None:
             self._close()
-            self._stage, self._bar = stage, Progress(total, stage)
+            self._stage, self._bar = stage, ProgressLine(total, stage)
         self._bar.show(done)
 
     def __exit__(self, *error: object) -> None:

@@ -40,12 +40,10 @@ def _commands() -> Iterator[str]:
     summaries = {action.dest: action.help for action in choices._choices_actions}
     yield from ("| command | what it does |", "|---|---|")
     for name in choices.choices:
-        if summaries.get(name):
-            yield f"| [`swnn {name}`](#swnn-{name}) | {summaries[name]} |"
+        yield f"| [`swnn {name}`](#swnn-{name}) | {summaries[name]} |"
     yield ""
     for name, command in choices.choices.items():
-        if summaries.get(name):
-            yield from _command(f"swnn {name}", command)
+        yield from _command(f"swnn {name}", command)
 
 
 def _command(title: str, command: argparse.ArgumentParser) -> Iterator[str]:

@@ -1,6 +1,4 @@
-"""What identifies a saved model.
-
-An output file that an interrupted run leaves in a state to resume from.
+"""An output file that an interrupted run leaves in a state to resume from.
 
 The output grows in ``OUT.partial``. Beside it, ``OUT.journal`` has one line that identifies the job
 and one for each block that was written completely: where it ends in the input and in the output. A
@@ -19,8 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
 
-from swnn_xp.io.errors import Position
-from swnn_xp.io.files import final_target, naming, sync
+from swnn_xp.io.files import Position, final_target, naming, sync
 from swnn_xp.store.files import sync_folder
 from swnn_xp.store.manifest import FILE
 
@@ -81,7 +78,9 @@ class ResumableOutput:
             self._log: BinaryIO = opened.enter_context(self._journal.open("ab"))
             self._lock()
             complete = self._last_complete()
-            self._out: BinaryIO = opened.enter_context(self._open_partial(complete))
+            partial = self._partial
+            self._out: BinaryIO = partial.open("r+b") if complete.size else partial.open("wb")
+            opened.enter_context(self._out)
             sync_folder(self._target.parent)  # a power cut must not take the names of both
             self.start = complete.mark
             if complete.size:
@@ -115,9 +114,6 @@ class ResumableOutput:
         """Remove what was written: there is nothing to resume."""
         self._partial.unlink(missing_ok=True)
         self._journal.unlink(missing_ok=True)
-
-    def _open_partial(self, complete: _Complete) -> BinaryIO:
-        return self._partial.open("r+b") if complete.size else self._partial.open("wb")
 
     def _lock(self) -> None:
         try:

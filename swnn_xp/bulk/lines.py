@@ -1,9 +1,4 @@
-"""Predictions of consecutive rows, one by one: what is left of them after thresholds.
-
-Predictions as text: the one writer of TSV, CSV and JSON lines.
-
-The format of an output file, by its name or as asked for.
-"""
+"""Predictions as text: TSV, CSV and JSON lines, with which labels and in which columns."""
 
 from __future__ import annotations
 
@@ -19,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from swnn_xp.bulk.sources import RowId
-from swnn_xp.io.errors import PathLike
+from swnn_xp.io.files import PathLike
 from swnn_xp.results import RankedProbabilities, Ranking
 
 
@@ -35,7 +30,7 @@ class RowAnswer(NamedTuple):
 
 @dataclass(frozen=True)
 class Threshold:
-    """Which of the ranked labels are given.
+    """Which of the ranked labels are written.
 
     Examples
     --------
@@ -44,9 +39,9 @@ class Threshold:
     """
 
     min_probability: float = 0.0
-    """Labels below it are left out,"""
+    """Less probable labels are left out."""
     at_least: int = 0
-    """but never so many that a row has fewer than this."""
+    """Labels that a row keeps even if they are less probable."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_probability <= 1 or math.isnan(self.min_probability):
@@ -55,9 +50,9 @@ class Threshold:
             raise ValueError(f"at_least must be at least 0, got {self.at_least!r}")
 
     def count(self, probabilities: list[float]) -> int:
-        """How many labels to give, of those with these falling probabilities."""
-        likely = sum(value >= self.min_probability for value in probabilities)
-        return max(likely, min(self.at_least, len(probabilities)))
+        """Number of labels to write, given their probabilities in descending order."""
+        probable = sum(value >= self.min_probability for value in probabilities)
+        return max(probable, min(self.at_least, len(probabilities)))
 
 
 def row_answers(
@@ -66,7 +61,7 @@ def row_answers(
     ids: Sequence[RowId] | None = None,
     threshold: Threshold = Threshold(),
 ) -> Iterator[RowAnswer]:
-    """Take rankings apart; missing labels (-1) and those below the threshold are left out.
+    """Split rankings into rows; missing labels (-1) and those below the threshold are left out.
 
     Examples
     --------
@@ -75,17 +70,17 @@ def row_answers(
     >>> next(row_answers(7, best, ["a"]))
     RowAnswer(row=7, id='a', labels=[1], scores=[0.5], probabilities=None)
     """
-    likely = best.probabilities.tolist() if isinstance(best, RankedProbabilities) else None
+    probable = best.probabilities.tolist() if isinstance(best, RankedProbabilities) else None
     for i, (labels, scores) in enumerate(
         zip(best.labels.tolist(), best.scores.tolist(), strict=True)
     ):
         count = sum(label >= 0 for label in labels)  # missing ones come last
-        row_likely = None if likely is None else likely[i][:count]
-        if row_likely is not None:
-            count = threshold.count(row_likely)
-            row_likely = row_likely[:count]
+        probabilities = None
+        if probable is not None:
+            count = threshold.count(probable[i][:count])
+            probabilities = probable[i][:count]
         row_id = None if ids is None else ids[i]
-        yield RowAnswer(first_row + i, row_id, labels[:count], scores[:count], row_likely)
+        yield RowAnswer(first_row + i, row_id, labels[:count], scores[:count], probabilities)
 
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
@@ -97,7 +92,7 @@ Names = Sequence[str] | None
 
 
 class Columns(NamedTuple):
-    """Which of the optional columns a table has."""
+    """The optional columns of a table."""
 
     ids: bool = False
     probabilities: bool = False
@@ -112,7 +107,7 @@ class Columns(NamedTuple):
 
 
 class LineFormat(NamedTuple):
-    """How predictions look in a file."""
+    """The text format of a file of predictions."""
 
     name: str
     """Also the suffix of its files."""
@@ -125,14 +120,16 @@ class LineFormat(NamedTuple):
 def _cells(
     answer: RowAnswer, names: Names, columns: Columns, fit: Callable[[str], str]
 ) -> Iterator[list[str]]:
-    """The cells of one row's table, a list for each label; `fit` makes names fit a cell."""
+    """The cells of a row's lines, one line for each label; `fit` makes names fit a cell."""
     shown = [fit(names[label]) for label in answer.labels] if names else map(str, answer.labels)
     first = [str(answer.row)]
     if columns.ids:
         first.append("" if answer.id is None else fit(str(answer.id)))
     for i, (label, score) in enumerate(zip(shown, answer.scores, strict=True)):
-        likely = [] if answer.probabilities is None else [f"{answer.probabilities[i]:.6g}"]
-        yield [*first, str(i + 1), label, f"{score:.6g}", *likely]
+        cells = [*first, str(i + 1), label, f"{score:.6g}"]
+        if answer.probabilities is not None:
+            cells.append(f"{answer.probabilities[i]:.6g}")
+        yield cells
 
 
 def escape(name: str) -> str:
@@ -196,7 +193,7 @@ class LineWriter:
     label_names : sequence of str, optional
         Shown instead of ids (tables) or beside them (JSON lines).
     columns : Columns
-        The optional columns of the rankings that will come.
+        The optional columns.
     threshold : Threshold
         Which labels are written.
 
@@ -262,10 +259,11 @@ class OutputFormat(NamedTuple):
     compression: str = ""
     """``gz``, ``xz`` or nothing."""
 
-    def encode(self, text: str) -> bytes:
-        """Bytes of some lines. Compressed, they stand alone: such files may be joined or cut."""
-        plain = text.encode()
-        return _COMPRESSED[self.compression](plain) if self.compression else plain
+
+def encode_lines(text: str, compression: str) -> bytes:
+    """Bytes of some lines. Compressed, they stand alone: such files may be joined or cut."""
+    plain = text.encode()
+    return _COMPRESSED[compression](plain) if compression else plain
 
 
 def choose_format(output: PathLike | None, wanted: str | None = None) -> OutputFormat:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from swnn_xp.bulk.journal import Mark
 from swnn_xp.bulk.lines import LineWriter, RowAnswer, row_answers
-from swnn_xp.bulk.predict_file import PredictJob, Progress, predicted
-from swnn_xp.checks import check_count
+from swnn_xp.bulk.predict_file import OnProgress, PredictJob, RowsDone, no_report, predict_blocks
 from swnn_xp.io.files import open_atomic
 from swnn_xp.loading import AnyModel
 
@@ -18,7 +16,7 @@ def predict_parquet(
     clf: AnyModel,
     job: PredictJob,
     output: Path,
-    progress: Callable[[Progress], None] = lambda _: None,
+    on_progress: OnProgress = no_report,
 ) -> int:
     """Write the best labels of every row to a Parquet file, which appears when it is complete.
 
@@ -29,18 +27,17 @@ def predict_parquet(
     int
         Number of rows.
     """
-    check_count(job.k, "k")
     arrow, parquet = import_pyarrow()
     schema = _schema(arrow, job.writer)
     done = 0
     with open_atomic(output) as file, parquet.ParquetWriter(file, schema) as writer:
-        for block in predicted(clf, job, Mark()):
+        for block in predict_blocks(clf, job, Mark()):
             answers = list(
                 row_answers(block.first_row, block.best, block.ids, job.writer.threshold)
             )
             writer.write_table(arrow.table(_columns(answers, job.writer), schema=schema))
             done = block.end.row
-            progress(Progress(0, done))
+            on_progress(RowsDone(0, done))
     return done
 
 

@@ -1,7 +1,4 @@
-"""Let another thread produce items while the caller works on earlier ones.
-
-Predict rows of any number: reading, predicting and writing overlap, in bounded memory.
-"""
+"""Predict any number of rows: reading, predicting and writing overlap, in bounded memory."""
 
 from __future__ import annotations
 
@@ -11,13 +8,13 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from swnn_xp.bulk.journal import Mark, ResumableOutput
-from swnn_xp.bulk.lines import LineWriter, OutputFormat
-from swnn_xp.bulk.sources import RowId, RowMap, RowSource, file_identity, is_resumable
+from swnn_xp.bulk.lines import LineWriter, encode_lines
+from swnn_xp.bulk.sources import RowBlock, RowId, RowMap, RowSource, file_identity
 from swnn_xp.checks import check_count
-from swnn_xp.io.files import DirectOutput, Writable
+from swnn_xp.io.files import DirectOutput, Writable, can_rewind
 from swnn_xp.loading import AnyModel
 from swnn_xp.results import RankedProbabilities
 
@@ -82,25 +79,31 @@ class PredictJob:
     model: str = ""
     """Identifies the model among others of its shape, such as a digest of its manifest."""
 
-    def encode(self, text: str) -> bytes:
-        """Bytes of some lines."""
-        return OutputFormat(self.writer.format.name, self.compression).encode(text)
+    def __post_init__(self) -> None:
+        check_count(self.k, "k")
 
     @property
     def is_resumable(self) -> bool:
         """Whether all rows can be read again from where a run was interrupted."""
-        return all(is_resumable(source) for source in self.sources)
+        return all(can_rewind(source.path) for source in self.sources)
 
 
-class Progress(NamedTuple):
+class RowsDone(NamedTuple):
     """How far a run has come, in rows."""
 
     resumed_at: int
     done: int
 
 
-class Predicted(NamedTuple):
-    """A block of rows and their labels."""
+OnProgress: TypeAlias = Callable[[RowsDone], None]
+
+
+def no_report(_: RowsDone) -> None:
+    """Report nothing."""
+
+
+class PredictedBlock(NamedTuple):
+    """Consecutive rows of a job and their labels."""
 
     first_row: int
     ids: Sequence[RowId] | None
@@ -108,18 +111,11 @@ class Predicted(NamedTuple):
     end: Mark
 
 
-class _Block(NamedTuple):
-    X: Any
-    ids: Sequence[RowId] | None
-    first_row: int
-    end: Mark
-
-
 def predict_file(
     clf: AnyModel,
     job: PredictJob,
     output: Path,
-    progress: Callable[[Progress], None] = lambda _: None,
+    on_progress: OnProgress = no_report,
 ) -> int:
     """Write the best labels of every row to a file; an interrupted run is resumed.
 
@@ -130,7 +126,7 @@ def predict_file(
         Its rows are in files, not in pipes.
     output : path
         Appears when it is complete.
-    progress : callable, optional
+    on_progress : callable, optional
         Called after each written block.
 
     Returns
@@ -138,15 +134,14 @@ def predict_file(
     int
         Number of rows.
     """
-    check_count(job.k, "k")
-    header = job.encode(job.writer.header)
+    header = encode_lines(job.writer.header, job.compression)
     with ResumableOutput(output, _identity(clf, job), header) as out:
         done = resumed_at = out.start.row
         try:
             for end, text in prefetched(_written(clf, job, out.start)):
                 out.append(text, end)
                 done = end.row
-                progress(Progress(resumed_at, done))
+                on_progress(RowsDone(resumed_at, done))
         except ValueError:
             out.discard()  # bad input stays bad: the run can't be resumed
             raise
@@ -162,16 +157,15 @@ def predict_stream(
     clf: AnyModel,
     job: PredictJob,
     output: Writable,
-    progress: Callable[[Progress], None] = lambda _: None,
+    on_progress: OnProgress = no_report,
 ) -> int:
     """Write the best labels of every row to an open stream as they are made; return the rows."""
-    check_count(job.k, "k")
-    header, done = job.encode(job.writer.header), 0
+    header, done = encode_lines(job.writer.header, job.compression), 0
     for end, text in _overlapping(job, _written(clf, job, Mark())):
         output.write(header + text)
         output.flush()
         header, done = b"", end.row
-        progress(Progress(0, done))
+        on_progress(RowsDone(0, done))
     output.write(header)  # if there was no row
     output.flush()
     return done
@@ -181,44 +175,45 @@ def predict_directly(
     clf: AnyModel,
     job: PredictJob,
     output: Path,
-    progress: Callable[[Progress], None] = lambda _: None,
+    on_progress: OnProgress = no_report,
 ) -> int:
     """Write the best labels of every row straight to a pipe, device or file as they are made.
 
     What an interrupted run has written stays: rows from a pipe do not come again.
     """
     with DirectOutput(output) as out:
-        return predict_stream(clf, job, out, progress)
+        return predict_stream(clf, job, out, on_progress)
 
 
-def predicted(clf: AnyModel, job: PredictJob, start: Mark) -> Iterator[Predicted]:
+def predict_blocks(clf: AnyModel, job: PredictJob, start: Mark) -> Iterator[PredictedBlock]:
     """Predict block by block."""
     k = min(job.k, clf.n_labels_)
-    for block in _overlapping(job, _blocks(job, start)):
+    for block, end in _overlapping(job, _blocks(job, start)):
         best = clf.topk_probabilities(block.X, k=k)
-        yield Predicted(block.first_row, block.ids, best, block.end)
+        yield PredictedBlock(end.rows_before + block.first_row, block.ids, best, end)
 
 
 def _written(clf: AnyModel, job: PredictJob, start: Mark) -> Iterator[tuple[Mark, bytes]]:
-    for block in predicted(clf, job, start):
-        yield block.end, job.encode(job.writer.lines(block.first_row, block.best, block.ids))
+    for block in predict_blocks(clf, job, start):
+        lines = job.writer.lines(block.first_row, block.best, block.ids)
+        yield block.end, encode_lines(lines, job.compression)
 
 
-def _overlapping(job: PredictJob, items: Iterator[Any]) -> Iterator[Any]:
+def _overlapping(job: PredictJob, items: Iterator[Item]) -> Iterator[Item]:
     # A thread that waits for a pipe could not be stopped.
     return prefetched(items) if job.is_resumable else items
 
 
-def _blocks(job: PredictJob, start: Mark) -> Iterator[_Block]:
+def _blocks(job: PredictJob, start: Mark) -> Iterator[tuple[RowBlock, Mark]]:
     rows_before, position = start.rows_before, start.position
     row_map = None if job.row_map is None else RowMap(job.row_map, start.row)
     for number, source in enumerate(job.sources[start.file :], start.file):
         rows = position.row if position else 0
         for block in source.blocks(job.block_rows, position):
             rows = block.end.row
-            ids = block.ids if row_map is None else row_map.take(block.X.shape[0])
-            mark = Mark(number, rows_before, block.end)
-            yield _Block(block.X, ids, rows_before + block.first_row, mark)
+            if row_map is not None:
+                block = block._replace(ids=row_map.take(block.X.shape[0]))
+            yield block, Mark(number, rows_before, block.end)
         rows_before, position = rows_before + rows, None
     if row_map is not None:
         row_map.check_end()

@@ -19,7 +19,7 @@ FORMS_HELP = """\
 
 
 class InputFeatures(Protocol):
-    """What rows for a model consist of: any fitted estimator tells."""
+    """What rows for a model consist of; every fitted estimator is one."""
 
     @property
     def n_features_in_(self) -> int:
@@ -30,8 +30,21 @@ class InputFeatures(Protocol):
         """Their names, if they have any."""
 
     @property
+    def feature_space_(self) -> str | None:
+        """Digest of their names."""
+
+    @property
     def vectorizer_(self) -> TextVectorizer | None:
         """What turns texts into rows, if the model takes texts."""
+
+
+class NumberedFeatures(NamedTuple):
+    """Features without names."""
+
+    n_features_in_: int
+    feature_names_: list[str] | None = None
+    feature_space_: str | None = None
+    vectorizer_: TextVectorizer | None = None
 
 
 class ParsedRow(NamedTuple):

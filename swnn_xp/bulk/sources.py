@@ -1,11 +1,4 @@
-"""Rows of a block of JSON records.
-
-The input files of a job: what identifies one, and whether it fits the model.
-
-Where rows come from: files and pipes, in blocks.
-
-Ids of rows from a file with one name per line, read along with the rows.
-"""
+"""The input of a bulk prediction: blocks of rows from text files or JSON lines, and their ids."""
 
 from __future__ import annotations
 
@@ -21,92 +14,12 @@ from scipy.sparse import csr_array
 
 from swnn_xp.bulk.records import InputFeatures, KnownFeatures
 from swnn_xp.checks import check_width
-from swnn_xp.io.errors import FormatError, PathLike, Position
-from swnn_xp.io.files import LiveInput, can_rewind, first_byte
+from swnn_xp.io.files import FormatError, LiveInput, PathLike, Position, can_rewind, first_byte
 from swnn_xp.io.json_lines import JsonRecord, iter_json_lines
 from swnn_xp.io.reading import iter_names, iter_xmc
-from swnn_xp.text import TextVectorizer
-
-
-class RecordRows:
-    """Turns records into rows, as the service does, and counts names that are left out.
-
-    Parameters
-    ----------
-    known : KnownFeatures
-
-    Examples
-    --------
-    >>> rows = RecordRows(KnownFeatures(2, {"dog": 0, "cat": 1}))
-    >>> record = JsonRecord(1, {"features": {"cat": 2, "cow": 1}})
-    >>> rows("new.jsonl", [record]).toarray().tolist(), rows.unknown
-    ([[0.0, 2.0]], 1)
-    """
-
-    def __init__(self, known: KnownFeatures) -> None:
-        self._known = known
-        self.seen = self.unknown = 0
-
-    def __call__(self, path: PathLike, records: Sequence[JsonRecord]) -> csr_array:
-        """Rows of some records; errors name the path and the line."""
-        rows = []
-        for record in records:
-            given = record.fields
-            try:
-                row = self._known.row(
-                    given.get("features"), given.get("indices"), given.get("values"), _text(given)
-                )
-            except ValueError as error:
-                raise FormatError(path, record.line, str(error)) from None
-            if row.unknown is not None:
-                self.seen += len(given["features"])
-                self.unknown += len(row.unknown)
-            rows.append(row)
-        ends = np.cumsum([0, *(row.indices.size for row in rows)], dtype=np.int64)
-        indices = np.concatenate([np.empty(0, np.int64), *(row.indices for row in rows)])
-        values = np.concatenate([np.empty(0), *(row.values for row in rows)])
-        return csr_array((values, indices, ends), (len(rows), self._known.n_features))
-
-
-def _text(fields: dict[str, Any]) -> Any:
-    """A text without anything is an empty one, as in training."""
-    return "" if fields.get("text", "") is None else fields.get("text")
-
-
-def file_identity(file: str | os.PathLike[str]) -> list[Any]:
-    """Name, size and time of a file, in JSON's types; its folder may be mounted elsewhere."""
-    status = os.stat(file)
-    return [os.path.basename(file), status.st_size, status.st_mtime_ns]
-
-
-def check_file_width(file: str | os.PathLike[str], found: int, expected: int) -> None:
-    """Require no more features than the training rows had; the error names the file.
-
-    Examples
-    --------
-    >>> check_file_width("new.txt", 7, 5)
-    Traceback (most recent call last):
-    ValueError: new.txt: X has 7 features, but the model was fitted with 5
-    """
-    try:
-        check_width(found, expected)
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(file)}: {error}") from None
-
-
-def widened(X: sp.csr_array, n_features: int) -> sp.csr_array:
-    """Rows as wide as the model: blocks of a file without a header end with their last feature.
-
-    Examples
-    --------
-    >>> widened(sp.csr_array([[1]]), 3).shape
-    (1, 3)
-    """
-    return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
-
 
 RowId: TypeAlias = str | int | None
-"""What a row is called in its input; None where it has no name."""
+"""Id of a row in its input; None where it has none."""
 
 
 class RowBlock(NamedTuple):
@@ -179,27 +92,49 @@ class JsonRows:
             yield RowBlock(X, block.first_row, block.end, ids)
 
 
-class NumberedFeatures(NamedTuple):
-    """Features without names."""
+class RecordRows:
+    """Turns records into rows, as the service does, and counts names that are left out.
 
-    n_features_in_: int
-    feature_names_: list[str] | None = None
-    vectorizer_: TextVectorizer | None = None
+    Parameters
+    ----------
+    known : KnownFeatures
+
+    Examples
+    --------
+    >>> rows = RecordRows(KnownFeatures(2, {"dog": 0, "cat": 1}))
+    >>> record = JsonRecord(1, {"features": {"cat": 2, "cow": 1}})
+    >>> rows("new.jsonl", [record]).toarray().tolist(), rows.unknown
+    ([[0.0, 2.0]], 1)
+    """
+
+    def __init__(self, known: KnownFeatures) -> None:
+        self._known = known
+        self.seen = self.unknown = 0
+
+    def __call__(self, path: PathLike, records: Sequence[JsonRecord]) -> csr_array:
+        """Rows of some records; errors name the path and the line."""
+        rows = []
+        for record in records:
+            given = record.fields
+            try:
+                row = self._known.row(
+                    given.get("features"), given.get("indices"), given.get("values"), _text(given)
+                )
+            except ValueError as error:
+                raise FormatError(path, record.line, str(error)) from None
+            if row.unknown is not None:
+                self.seen += len(given["features"])
+                self.unknown += len(row.unknown)
+            rows.append(row)
+        ends = np.cumsum([0, *(row.indices.size for row in rows)], dtype=np.int64)
+        indices = np.concatenate([np.empty(0, np.int64), *(row.indices for row in rows)])
+        values = np.concatenate([np.empty(0), *(row.values for row in rows)])
+        return csr_array((values, indices, ends), (len(rows), self._known.n_features))
 
 
-def open_source(path: PathLike, clf: InputFeatures, *, strict: bool = False) -> RowSource:
-    """Find out by its first byte which source a file or pipe is."""
-    where = path if can_rewind(path) else LiveInput(path)
-    first = first_byte(where)
-    # A pipe without anything is a filter's input without rows, not a file that lacks its header.
-    if first == b"{" or (not first and isinstance(where, LiveInput)):
-        return JsonRows(where, RecordRows(KnownFeatures.of(clf)))
-    return RepositoryRows(where, clf.n_features_in_, strict)
-
-
-def is_resumable(source: RowSource) -> bool:
-    """Whether a source can be read again from where a run was interrupted."""
-    return can_rewind(source.path)
+def _text(fields: dict[str, Any]) -> Any:
+    """A text of null is an empty one, as in training."""
+    return "" if fields.get("text", "") is None else fields.get("text")
 
 
 def _id(path: PathLike, record: JsonRecord) -> RowId:
@@ -214,8 +149,18 @@ def _id(path: PathLike, record: JsonRecord) -> RowId:
     raise FormatError(path, record.line, f"id must be a text or a whole number, not {found!r}")
 
 
+def open_source(path: PathLike, clf: InputFeatures, *, strict: bool = False) -> RowSource:
+    """Find out by its first byte which source a file or pipe is."""
+    where = path if can_rewind(path) else LiveInput(path)
+    first = first_byte(where)
+    # A pipe without anything is a filter's input without rows, not a file without its header.
+    if first == b"{" or (not first and isinstance(where, LiveInput)):
+        return JsonRows(where, RecordRows(KnownFeatures.of(clf)))
+    return RepositoryRows(where, clf.n_features_in_, strict)
+
+
 class RowMap:
-    """Names of consecutive rows; only those of the present rows are in memory.
+    """Names of consecutive rows, read along with them; only those of one block are in memory.
 
     Parameters
     ----------
@@ -240,3 +185,35 @@ class RowMap:
         """After the last row: no name is left."""
         if next(self._names, None) is not None:
             raise ValueError(f"{self._path}: has more names than there are rows")
+
+
+def file_identity(file: str | os.PathLike[str]) -> list[Any]:
+    """Name, size and time of a file, in JSON's types; its folder may be mounted elsewhere."""
+    status = os.stat(file)
+    return [os.path.basename(file), status.st_size, status.st_mtime_ns]
+
+
+def check_file_width(file: str | os.PathLike[str], found: int, expected: int) -> None:
+    """Require no more features than the training rows had; the error names the file.
+
+    Examples
+    --------
+    >>> check_file_width("new.txt", 7, 5)
+    Traceback (most recent call last):
+    ValueError: new.txt: X has 7 features, but the model was fitted with 5
+    """
+    try:
+        check_width(found, expected)
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(file)}: {error}") from None
+
+
+def widened(X: sp.csr_array, n_features: int) -> sp.csr_array:
+    """Rows as wide as the model: blocks of a file without a header end with their last feature.
+
+    Examples
+    --------
+    >>> widened(sp.csr_array([[1]]), 3).shape
+    (1, 3)
+    """
+    return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))

@@ -1,1 +1,1 @@
-"""The `swnn` command: the library from a shell, one file per command."""
+"""The `swnn` command: `main` lists its commands; a file has one, or those of one subject."""

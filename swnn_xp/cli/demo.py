@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from swnn_xp import SWNNClassifier
-from swnn_xp.cli._common import new_parser
+from swnn_xp.cli.common import new_parser
 from swnn_xp.cli.evaluate import report
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swnn_xp import metrics
-from swnn_xp.cli._common import (
+from swnn_xp.cli.common import (
     DATA_HELP,
     add_model,
     add_strict,
@@ -24,8 +24,13 @@ from swnn_xp.cli._common import (
     output,
     read_data,
 )
-from swnn_xp.cli._features import add_feature_checks, check_features
-from swnn_xp.cli._text import add_evaluated_text, check_text_options, read_known
+from swnn_xp.cli.inputs import (
+    add_evaluated_text,
+    add_feature_checks,
+    check_features,
+    check_text_options,
+    read_known,
+)
 from swnn_xp.diagnostics.latency import latencies
 from swnn_xp.loading import AnyModel, is_ranked, kind_of
 from swnn_xp.progress import in_blocks
@@ -126,9 +131,9 @@ def measure(clf: AnyModel, X: Any, y: Any, A: float = 0.55, B: float = 1.5) -> M
     if X.shape[0]:
         clf.predict_topk(X[:1], k=1)  # the first answer loads or compiles kernels
     started = time.perf_counter()
-    labels, likely = ranked_labels(clf, X, max(_KS))
+    labels, probabilities = ranked_labels(clf, X, max(_KS))
     seconds = time.perf_counter() - started
-    reliable = metrics.reliability(y, labels, likely)
+    reliable = metrics.reliability(y, labels, probabilities)
     return Measured(
         rows=X.shape[0],
         kind=kind_of(clf),
@@ -182,12 +187,12 @@ def _parameters(clf: AnyModel) -> dict[str, float]:
 
 def ranked_labels(clf: AnyModel, X: Any, k: int) -> tuple[Any, Any]:
     """Rank labels in blocks, with progress: labels, and the probability of each."""
-    labels, likely = [np.empty((0, k), np.int64)], [np.empty((0, k))]
+    labels, probabilities = [np.empty((0, k), np.int64)], [np.empty((0, k))]
     for start, stop in in_blocks(X.shape[0], _BLOCK, "rows"):
         best = clf.topk_probabilities(X[start:stop], k=k)
         labels.append(best.labels)
-        likely.append(best.probabilities)
-    return np.concatenate(labels), np.concatenate(likely)
+        probabilities.append(best.probabilities)
+    return np.concatenate(labels), np.concatenate(probabilities)
 
 
 def _quality(clf: AnyModel, y: Any, labels: Any, A: float, B: float) -> dict[str, dict[str, float]]:

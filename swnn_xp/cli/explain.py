@@ -6,14 +6,14 @@ import argparse
 from typing import Any
 
 from swnn_xp.checks import check_count
-from swnn_xp.cli._common import (
+from swnn_xp.cli.common import (
     add_model,
     add_strict,
     input_path,
     new_parser,
     open_model,
 )
-from swnn_xp.cli._features import add_feature_checks, open_checked
+from swnn_xp.cli.inputs import add_feature_checks, open_checked
 from swnn_xp.loading import AnyModel
 
 _BLOCK = 4096

@@ -1,15 +1,16 @@
-"""`swnn fit`: index a training file, learn from it if wanted, and save it as a model."""
+"""`swnn fit`: index a training file, learn from it if asked to, and save it as a model."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from swnn_xp.cli._common import (
+from swnn_xp.cli.common import (
     DATA_HELP,
     add_machine,
     add_name_maps,
@@ -17,17 +18,114 @@ from swnn_xp.cli._common import (
     add_strict,
     counted,
     find_names,
+    given,
     input_path,
     new_parser,
     read_data,
 )
-from swnn_xp.cli._learning import add_learning, learning_of
-from swnn_xp.cli._text import add_text, check_text_options, read_tagged
+from swnn_xp.cli.inputs import add_text, check_text_options, read_tagged
 from swnn_xp.loading import AnyModel
 from swnn_xp.progress import note
 
 if TYPE_CHECKING:
     from swnn_xp import LearnedWeights
+
+
+KINDS = ("weights", "ranking")
+_VOTE = ("n_neighbors", "alpha", "beta", "calibrate")
+_RANKING = (*_VOTE, "n_candidates", "C", "vote_weight", "learn_weights", "rare_labels",
+            "random_state")  # fmt: skip
+_PARAMS = {None: _VOTE, "weights": (*_VOTE, "random_state"), "ranking": _RANKING}
+_AUTO = ("n_neighbors", "n_candidates", "C", "vote_weight")
+_OPTIONS = {
+    "n_candidates": "--candidates",
+    "C": "--C",
+    "vote_weight": "--vote-weight",
+    "learn_weights": "--no-feature-weights",
+    "rare_labels": "--rare-labels",
+    "random_state": "--seed",
+}
+
+
+def add_learning(parser: argparse.ArgumentParser) -> None:
+    """Add --learn and the parameters of learning, for `learning_of`."""
+    group = parser.add_argument_group("learning")
+    group.add_argument(
+        "--learn",
+        choices=KINDS,
+        help="learn feature weights, or these and a ranker of labels (default: neither)",
+    )
+    group.add_argument(
+        "--candidates", type=int, metavar="K", help="labels that are ranked (by the data)"
+    )
+    group.add_argument("--C", type=float, help="how closely label models fit (by the data)")
+    group.add_argument(
+        "--vote-weight", type=float, metavar="W", help="of the vote beside a model (by the data)"
+    )
+    group.add_argument(
+        "--no-feature-weights", action="store_true", help="rank without feature weights"
+    )
+    group.add_argument(
+        "--calibrate",
+        action=argparse.BooleanOptionalAction,
+        help="fit probabilities on training rows (default: only with --learn ranking)",
+    )
+    group.add_argument(
+        "--rare-labels",
+        type=float,
+        metavar="W",
+        help="weight of a label's rarity in its score: 0.25 brings rare labels forward (0)",
+    )
+    group.add_argument("--seed", type=int, help="seed of training (0)")
+
+
+def learning_of(args: argparse.Namespace) -> tuple[str | None, dict[str, Any]]:
+    """Kind of learning and all parameters: those of --params, then those of the command line."""
+    from_file = read_params(args.params) if args.params else {}
+    kind = args.learn or from_file.get("learn")
+    if from_file.get("learn", kind) != kind:
+        raise ValueError(f"--learn {kind}: {args.params} is for --learn {from_file['learn']}")
+    on_line = given(
+        n_neighbors=args.neighbors,
+        alpha=args.alpha,
+        beta=args.beta,
+        n_candidates=args.candidates,
+        C=args.C,
+        vote_weight=args.vote_weight,
+        learn_weights=False if args.no_feature_weights else None,
+        calibrate=args.calibrate,
+        rare_labels=args.rare_labels,
+        random_state=args.seed,
+    )
+    for name in on_line:
+        if name not in _PARAMS[kind]:
+            raise ValueError(f"{_OPTIONS[name]} needs {_kinds_with(name)}")
+    from_file.pop("learn", None)
+    for name in from_file:
+        if name not in _PARAMS[kind]:
+            raise ValueError(f"{args.params}: {name} needs {_kinds_with(name)}")
+    return kind, from_file | on_line
+
+
+def read_params(path: Path) -> dict[str, Any]:
+    """Read parameters from a TOML file; names and types are checked here, values by `fit`."""
+    try:
+        params = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: not TOML: {error}") from None
+    for name, value in params.items():
+        if name == "learn":
+            if value not in KINDS:
+                raise ValueError(f"{path}: learn must be 'weights' or 'ranking', got {value!r}")
+        elif name not in _RANKING:
+            raise ValueError(f"{path}: no parameter {name!r}; there are {', '.join(_RANKING)}")
+        elif not isinstance(value, int | float) and not (name in _AUTO and value == "auto"):
+            raise ValueError(f"{path}: {name} must be a number, got {value!r}")
+    return params
+
+
+def _kinds_with(name: str) -> str:
+    return " or ".join(f"--learn {kind}" for kind in KINDS if name in _PARAMS[kind])
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -75,11 +173,11 @@ def run(args: argparse.Namespace) -> None:
         data = _texts(args) if args.text else _rows(args)
     X, y, names = data.X, data.y, data.names
     if weights is not None:
-        with _timed(times, "learned"), _helped(args):
+        with _timed(times, "learned"), _on_cluster(args):
             names["feature_weights"] = weights.fit(X, y).feature_weights_
     note("training ..." if kind == "ranking" else "indexing ...")
     ranking = kind == "ranking"
-    with _timed(times, "trained" if ranking else "indexed"), _helped(args, when=ranking):
+    with _timed(times, "trained" if ranking else "indexed"), _on_cluster(args, when=ranking):
         clf.fit(X, y, **names)
         if data.label_uris is not None:
             clf.set_label_uris(data.label_uris)
@@ -94,8 +192,10 @@ def run(args: argparse.Namespace) -> None:
     print(", ".join(f"{what} {seconds:.1f} s" for what, seconds in times.items()))
 
 
-def _helped(args: argparse.Namespace, when: bool = True) -> contextlib.AbstractContextManager[Any]:
-    """Let the cluster that the arguments name, if any, help with learning."""
+def _on_cluster(
+    args: argparse.Namespace, when: bool = True
+) -> contextlib.AbstractContextManager[Any]:
+    """Train on the cluster that the arguments name, if any."""
     if args.cluster is None or not when:
         return contextlib.nullcontext()
     from swnn_xp.distributed import train_on_cluster

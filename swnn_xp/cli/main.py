@@ -9,7 +9,6 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from types import FrameType
 
 from swnn_xp import __version__
@@ -33,31 +32,23 @@ first steps:
   swnn explain model new.txt --row 0       why these labels"""
 
 
-# One module each, in the order of the help (which leaves out `score`).
-_COMMANDS = (
-    "demo",
-    "summarize",
-    "tune",
-    "fit",
-    "compress",
-    "predict",
-    "score",
-    "serve",
-    "evaluate",
-    "explain",
-    "info",
-    "verify",
-    "datasets",
-    "twin",
-    "reproduce",
-    "backends",
-    "gpu_check",
-    "warmup",
-)
-
-
 def make_parser() -> argparse.ArgumentParser:
     """Make the parser of the whole command line."""
+    # Imported here, inside the handling of errors and signals: Ctrl-C may come this early.
+    from swnn_xp.cli import (
+        datasets,
+        demo,
+        evaluate,
+        explain,
+        fit,
+        machine,
+        models,
+        predict,
+        reproduce,
+        serve,
+        tune,
+    )
+
     parser = argparse.ArgumentParser(
         prog="swnn",
         description=_DESCRIPTION,
@@ -66,8 +57,26 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"swnn_xp {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for command in _COMMANDS:
-        import_module(f"swnn_xp.cli.{command}").add_parser(commands)
+    for add in (  # the help lists the commands in this order
+        demo.add_parser,
+        datasets.add_summarize,
+        tune.add_parser,
+        fit.add_parser,
+        models.add_compress,
+        predict.add_parser,
+        serve.add_parser,
+        evaluate.add_parser,
+        explain.add_parser,
+        models.add_info,
+        models.add_verify,
+        datasets.add_datasets,
+        datasets.add_twin,
+        reproduce.add_parser,
+        machine.add_backends,
+        machine.add_gpu_check,
+        machine.add_warmup,
+    ):
+        add(commands)
     return parser
 
 
@@ -78,10 +87,9 @@ class _Terminated(KeyboardInterrupt):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code (2 for bad input)."""
     if sys.stdout is None:  # closed by the caller: `swnn info model >&-`
-        return _complain("standard output is closed")
+        return _report("standard output is closed")
     try:
         with _sigterm_stops():
-            # Commands are imported here: Ctrl-C may come this early.
             status = _run(argv)
             sys.stdout.flush()
     except BrokenPipeError:
@@ -90,11 +98,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         what = error.strerror or str(error)
-        return _complain(f"{error.filename}: {what}" if error.filename else what)
+        return _report(f"{error.filename}: {what}" if error.filename else what)
     except (ValueError, ImportError) as error:
-        return _complain(str(error))
+        return _report(str(error))
     except MemoryError:
-        return _complain("out of memory")
+        return _report("out of memory")
     except KeyboardInterrupt as stop:
         print("swnn: stopped", file=sys.stderr)
         return 128 + (signal.SIGTERM if isinstance(stop, _Terminated) else signal.SIGINT)
@@ -127,8 +135,8 @@ def _sigterm_stops() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _complain(what: str) -> int:
-    print(f"swnn: error: {' '.join(what.split())}", file=sys.stderr)
+def _report(error: str) -> int:
+    print(f"swnn: error: {' '.join(error.split())}", file=sys.stderr)
     return 2
 
 

@@ -1,11 +1,10 @@
-"""`swnn predict`: the best labels of every row of files or pipes."""
+"""`swnn predict`: the best labels of every row of files or pipes, here or on a Dask cluster."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from swnn_xp.bulk.journal import model_digest
@@ -22,26 +21,30 @@ from swnn_xp.bulk.lines import (
 )
 from swnn_xp.bulk.predict_file import (
     PredictJob,
-    Progress,
+    RowsDone,
     predict_directly,
     predict_file,
     predict_stream,
 )
 from swnn_xp.bulk.records import FORMS_HELP
 from swnn_xp.bulk.sources import JsonRows, RowSource
-from swnn_xp.cli._common import (
+from swnn_xp.cli.common import (
     add_model,
     add_strict,
     check_outputs,
     counted,
+    given_params,
     input_path,
     is_stdout,
     open_model,
 )
-from swnn_xp.cli._features import add_feature_checks, open_checked
-from swnn_xp.cli._predict_cluster import predict_on_workers
-from swnn_xp.io.files import is_special
+from swnn_xp.cli.inputs import (
+    add_feature_checks,
+    open_checked,
+)
+from swnn_xp.io.files import can_rewind, is_special
 from swnn_xp.loading import AnyModel
+from swnn_xp.progress import progress_bar
 
 _BLOCK = 4096
 _REPORT_SECONDS = 5.0
@@ -77,12 +80,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_arguments(parser)
-    parser.set_defaults(run=run)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
     add_model(parser)
     parser.add_argument(
         "files", type=input_path, nargs="+", metavar="FILE", help="rows, see above; - for stdin"
@@ -114,12 +111,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_feature_checks(parser)
     add_strict(parser)
+    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
     """Run the command."""
     if args.cluster is not None:
-        predict_on_workers(args)
+        _predict_on_cluster(args)
     else:
         _predict_here(args)
 
@@ -134,9 +132,14 @@ def _predict_here(args: argparse.Namespace) -> None:
     if to_stdout:
         predict_stream(clf, job, sys.stdout.buffer)
     else:
+        if out_format.name == PARQUET:
+            from swnn_xp.bulk.parquet import predict_parquet as predict
+        else:
+            resumable = job.is_resumable and not is_special(args.output)
+            predict = predict_file if resumable else predict_directly
         report = _Report()
-        report.end(_way(out_format, job, args.output)(clf, job, args.output, report))
-    _note_unknown(job.sources)
+        report.end(predict(clf, job, args.output, report))
+    _warn_of_unknown_features(job.sources)
 
 
 def _job(
@@ -157,17 +160,7 @@ def _job(
     )
 
 
-def _way(
-    out_format: OutputFormat, job: PredictJob, output: Path
-) -> Callable[[AnyModel, PredictJob, Path, Callable[[Progress], None]], int]:
-    if out_format.name == PARQUET:
-        from swnn_xp.bulk.parquet import predict_parquet
-
-        return predict_parquet
-    return predict_file if job.is_resumable and not is_special(output) else predict_directly
-
-
-def _note_unknown(sources: tuple[RowSource, ...]) -> None:
+def _warn_of_unknown_features(sources: tuple[RowSource, ...]) -> None:
     """Say how many feature names were left out: all of them, if the names are another model's."""
     counted = [source.features for source in sources if isinstance(source, JsonRows)]
     unknown = sum(features.unknown for features in counted)
@@ -184,10 +177,10 @@ class _Report:
         self._started = self._printed = time.monotonic()
         self._resumed_at = 0
 
-    def __call__(self, progress: Progress) -> None:
-        self._resumed_at = progress.resumed_at
+    def __call__(self, rows: RowsDone) -> None:
+        self._resumed_at = rows.resumed_at
         if time.monotonic() - self._printed >= _REPORT_SECONDS:
-            self._print(progress.done)
+            self._print(rows.done)
 
     def end(self, total: int) -> None:
         """Print the totals."""
@@ -199,3 +192,49 @@ class _Report:
         self._printed = time.monotonic()
         rate = (done - self._resumed_at) / max(self._printed - self._started, 1e-9)
         print(f"{counted(done, 'row')}, {rate:,.0f} rows/s", file=sys.stderr, flush=True)
+
+
+def _predict_on_cluster(args: argparse.Namespace) -> None:
+    """Write a folder of output files."""
+    _check_cluster_args(args)
+    out_format = choose_format(None, args.format)
+    from swnn_xp.distributed import OutputOptions, predict_on_cluster, shard_folder
+
+    features = shard_folder.read(args.model).input_features
+    for file in args.files:
+        open_checked(features, file, args)
+    options = OutputOptions(
+        rows_per_part=args.rows,
+        format=out_format.name,
+        strict=args.strict,
+        threshold=Threshold(args.min_probability, args.at_least),
+        row_map=args.row_map,
+    )
+    with progress_bar("rows") as progress:
+        run = predict_on_cluster(
+            args.model,
+            args.files,
+            args.output,
+            cluster=args.cluster,
+            k=args.k,
+            options=options,
+            progress=progress,
+            backend=args.backend,
+            n_jobs=args.jobs,
+            **given_params(args),
+        )
+    print(
+        f"{args.output}: {counted(run.rows, 'row')} in {counted(run.parts, 'part')}, "
+        f"{run.skipped:,} of them already existed"
+    )
+
+
+def _check_cluster_args(args: argparse.Namespace) -> None:
+    """Refuse what only a single process can do, before anything is started."""
+    if is_stdout(args.output):
+        raise ValueError("--cluster writes a folder of files: name it with -o")
+    if args.format is not None and args.format not in FORMATS:
+        raise ValueError(f"--cluster does not write {args.format}")
+    for file in args.files:
+        if not can_rewind(file):  # rows are counted before they are read
+            raise ValueError(f"{file}: --cluster reads files, not pipes")

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from swnn_xp import __version__
 from swnn_xp.checks import check_threads
-from swnn_xp.cli._common import add_jobs, check_pages, new_parser, output
-from swnn_xp.cli.datasets import add_data_root
-from swnn_xp.cli.twin import add_twin_options
+from swnn_xp.cli.common import add_jobs, check_pages, new_parser, output
+from swnn_xp.cli.datasets import add_data_root, add_twin_options
 from swnn_xp.datasets import available, describe
 from swnn_xp.progress import note, progress_bar
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from swnn_xp.checks import check_threads
-from swnn_xp.cli._common import add_jobs, add_params, given, given_params, new_parser
+from swnn_xp.cli.common import add_jobs, add_params, given, given_params, new_parser
 
 _TOKEN, _RELOAD_TOKEN = "SWNN_TOKEN", "SWNN_RELOAD_TOKEN"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from swnn_xp.cli._common import (
+from swnn_xp.cli.common import (
     DATA_HELP,
     add_machine,
     add_strict,
@@ -18,7 +18,7 @@ from swnn_xp.cli._common import (
     output,
     read_data,
 )
-from swnn_xp.cli._text import add_text, check_text_options, read_tagged
+from swnn_xp.cli.inputs import add_text, check_text_options, read_tagged
 from swnn_xp.io import read_names
 from swnn_xp.io.files import open_atomic
 from swnn_xp.progress import StageProgress, progress_bar

@@ -27,7 +27,7 @@ from swnn_xp.summary import FiveNumbers
 
 
 class PaperSummaries(NamedTuple):
-    """The four tables' rows for one training set."""
+    """The four tables' rows for one training set, as the paper prints them (rounded)."""
 
     label_occurrences: FiveNumbers
     labels_per_row: FiveNumbers

@@ -30,8 +30,7 @@ from swnn_xp.distributed.cluster import connect, tasks_in_flight
 from swnn_xp.distributed.shard_folder import ShardFolder
 from swnn_xp.distributed.sharded import ShardedClassifier
 from swnn_xp.distributed.shards import as_paths, read_shape
-from swnn_xp.io.errors import PathLike
-from swnn_xp.io.files import is_leftover, open_output
+from swnn_xp.io.files import PathLike, is_leftover, open_output
 from swnn_xp.io.json_lines import iter_json_lines
 from swnn_xp.results import RankedProbabilities
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from swnn_xp.bulk.journal import model_digest
-from swnn_xp.bulk.records import InputFeatures
-from swnn_xp.bulk.sources import NumberedFeatures
+from swnn_xp.bulk.records import InputFeatures, NumberedFeatures
 from swnn_xp.distributed.shards import Shard, ShardError, StoredRecipe, machine_params
 from swnn_xp.io.files import is_leftover, open_output
 from swnn_xp.loading import is_ranked, load

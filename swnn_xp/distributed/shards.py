@@ -22,8 +22,7 @@ import scipy.sparse as sp
 from swnn_xp.bulk.journal import model_digest
 from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.io import FormatError, Position, iter_xmc
-from swnn_xp.io.errors import PathLike
-from swnn_xp.io.files import open_input
+from swnn_xp.io.files import PathLike, open_input
 from swnn_xp.io.grammar import Rules
 from swnn_xp.io.reading import limit_of, open_table
 from swnn_xp.loading import AnyModel, holds_ranker, load

@@ -7,9 +7,9 @@ from io import BufferedIOBase, BufferedReader
 import numpy as np
 
 from swnn_kernels.parse import ParseRules, parse_rows, powers_of_five, room_for_rows
-from swnn_xp.io.errors import PathLike, Position
-from swnn_xp.io.files import DAMAGE
-from swnn_xp.io.grammar import ParsedRows, Rules, row_at, rows_to_arrays
+from swnn_kernels.records import ParsedRows
+from swnn_xp.io.files import DAMAGE, PathLike, Position
+from swnn_xp.io.grammar import Rules, row_at, rows_to_arrays
 
 _CHUNK = 1 << 22
 _ROWS = 1 << 15
@@ -17,10 +17,10 @@ _POWERS = powers_of_five()
 
 
 class FastRows:
-    """Reads what the plain reader reads, faster, plain or compressed files alike.
+    """Reads what `PythonRows` reads, but faster.
 
     Whole lines of a chunk go to the compiled parser. A line that it rejects (an error, or something
-    rare) goes to the plain parser, which alone defines the rules and the messages. A line longer
+    rare) goes to `parse_row`, which alone defines the rules and the messages. A line longer
     than the chunk makes the buffer grow.
     """
 
@@ -110,7 +110,7 @@ class FastRows:
         self._begin, self._end = 0, rest + count
         self._whole = self._buffer.rfind(b"\n", rest, self._end) + 1
 
-    def _read_into(self, room: memoryview) -> int:
+    def _read_into(self, buffer: memoryview) -> int:
         """Read as much as there is room for, or what a pipe has.
 
         Damage behind some text is reported once that text is used up, so that a bad line before it
@@ -120,17 +120,17 @@ class FastRows:
             raise self._damage
         if isinstance(self._stream, BufferedReader):
             if self._stream.seekable():
-                return self._stream.readinto(room)
-            # Of a pipe, what has come: its rows must not wait for those that follow.
-            come = self._stream.read1(len(room))
-            room[: len(come)] = come
-            return len(come)
+                return self._stream.readinto(buffer)
+            # Of a pipe, what has arrived: its rows must not wait for those that follow.
+            data = self._stream.read1(len(buffer))
+            buffer[: len(data)] = data
+            return len(data)
         count = 0
         try:
             # In the stream's own steps: a larger one would lose its sound part.
-            while count < len(room) and (ready := self._stream.peek(1)):  # type: ignore[attr-defined]
-                step = self._stream.read(min(len(ready), len(room) - count))
-                room[count : count + len(step)] = step
+            while count < len(buffer) and (ready := self._stream.peek(1)):  # type: ignore[attr-defined]
+                step = self._stream.read(min(len(ready), len(buffer) - count))
+                buffer[count : count + len(step)] = step
                 count += len(step)
         except (OSError, *DAMAGE) as error:
             if not count:

@@ -1,8 +1,8 @@
-"""Output files that appear complete or not at all.
+"""Files, pipes and streams: how they are opened, how errors name them.
 
-Output that grows in place, for pipes and for what comes from them.
-
-Byte streams: plain, gzip or xz, recognised on input and chosen by the suffix on output.
+An output file appears complete or not at all (`open_atomic`); what can't be replaced, and output
+that is to be seen as it grows, is written in place (`open_direct`, `DirectOutput`). Input may be
+plain, gzip or xz, told apart by its first bytes; an output is compressed by its suffix.
 """
 
 from __future__ import annotations
@@ -19,9 +19,52 @@ import stat
 import zlib
 from collections.abc import Iterator
 from io import BufferedIOBase, BufferedReader, RawIOBase
-from typing import Any, BinaryIO, Protocol, Self
+from typing import Any, BinaryIO, NamedTuple, Protocol, Self, TypeAlias
 
-from swnn_xp.io.errors import FormatError, PathLike
+PathLike: TypeAlias = str | os.PathLike[str]
+
+
+class FormatError(ValueError):
+    """A text file violates its format.
+
+    Attributes
+    ----------
+    path : str
+        The file as the caller named it.
+    line : int or None
+        Line number, from 1; None if there is none (damaged compressed data).
+    what : str
+        What was found there.
+
+    Examples
+    --------
+    >>> str(FormatError("train.txt", 3, "'x' is not a number"))
+    "train.txt:3: 'x' is not a number"
+    """
+
+    def __init__(self, path: PathLike, line: int | None, what: str) -> None:
+        self.path = os.fspath(path)
+        self.line = line
+        self.what = what
+        super().__init__(f"{self.path}: {what}" if line is None else f"{self.path}:{line}: {what}")
+
+
+class Position(NamedTuple):
+    """How far a file has been read; enough to resume there (see ``iter_xmc``).
+
+    Examples
+    --------
+    >>> Position(row=2, line=3, offset=40)._replace(row=0)
+    Position(row=0, line=3, offset=40)
+    """
+
+    row: int
+    """Rows read."""
+    line: int
+    """Lines read, including the header."""
+    offset: int
+    """Bytes read, counted after decompression."""
+
 
 _WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # without a name of their own
 _MAX_LINKS = 40  # as many as Linux follows
@@ -64,7 +107,7 @@ def open_atomic(path: PathLike) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def naming(path: PathLike) -> Iterator[None]:
-    """Let errors of the operating system name `path`, not a file the user never heard of.
+    """Let errors of the operating system name `path`, not a temporary file.
 
     Examples
     --------
@@ -123,14 +166,14 @@ def is_special(path: PathLike) -> bool:
 
 
 def open_direct(path: PathLike) -> BinaryIO:
-    """Open what is written in place."""
+    """Open a file, pipe or device to write in place."""
     descriptor = _descriptor(path)
     # Opened by name, a file behind /dev/stdout would lose what is in it already.
     return open(path if descriptor is None else os.dup(descriptor), "wb")
 
 
 def _descriptor(path: PathLike) -> int | None:
-    """Number of the open file of this process that `path` stands for, as /dev/stdout for 1."""
+    """Descriptor of this process that `path` refers to, as /dev/stdout to 1; None for no such."""
     seen = os.fspath(path)
     for _ in range(_MAX_LINKS):
         folder, name = os.path.split(seen)
@@ -149,13 +192,13 @@ def sync(file: BinaryIO) -> None:
 
 
 class Writable(Protocol):
-    """What bytes can be written to."""
+    """A binary output."""
 
     def write(self, data: bytes, /) -> object:
         """Write all of them."""
 
     def flush(self) -> object:
-        """Hand over what was written."""
+        """Flush what was written."""
 
 
 class DirectOutput:
@@ -188,7 +231,7 @@ class DirectOutput:
             self._file.write(data)
 
     def flush(self) -> None:
-        """Hand over what was written."""
+        """Flush what was written."""
         if self._file is not None:
             with naming(self._path):
                 self._file.flush()
@@ -332,16 +375,16 @@ class _Rejoined(RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, room: Any) -> int:
+    def readinto(self, buffer: Any) -> int:
         # Not readinto1, which waits for more if there is room for it.
-        data = self._head[: len(room)] or self._rest.read1(len(room))
+        data = self._head[: len(buffer)] or self._rest.read1(len(buffer))
         self._head = self._head[len(data) :]
-        room[: len(data)] = data
+        buffer[: len(data)] = data
         return len(data)
 
 
-class _Arrived(RawIOBase):
-    """A pipe of which each read takes all that is there, once something is."""
+class _AvailableBytes(RawIOBase):
+    """A pipe: each read waits for data, then takes all that is available."""
 
     def __init__(self, opened: BufferedReader) -> None:
         self._raw = opened.raw
@@ -351,8 +394,8 @@ class _Arrived(RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, room: Any) -> int:
-        view = memoryview(room)
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)
         count = step = self._raw.readinto(view) or 0
         while step and count < len(view) and self._poll.poll(0):
             step = self._raw.readinto(view[count:]) or 0
@@ -365,7 +408,7 @@ def _first_bytes(opened: BufferedReader, *, rewind: bool) -> tuple[bytes, Buffer
         head = opened.read(_LONGEST)
         opened.seek(0)
         return head, opened
-    head, raw = b"", BufferedReader(_Arrived(opened))
+    head, raw = b"", BufferedReader(_AvailableBytes(opened))
     # No further than needed: the first line of a live stream may be short.
     while any(len(head) < len(magic) and magic.startswith(head) for magic in _MAGIC):
         byte = raw.read(1)

@@ -1,4 +1,4 @@
-"""The rules of the format, and the plain parser that defines them.
+"""The rules of the format, and the plain parser and reader that define them.
 
 Every reader must agree with the functions here on every input: the same rows, or a refusal at the
 same line. The text is bytes; nothing depends on the locale or on Unicode.
@@ -48,8 +48,6 @@ anything else (``1_000``,     refused                           refused
 
 In svmlight files (always tolerant) ``#`` starts a comment that ends with the line; a line that
 holds nothing but blanks before its comment is not a row.
-
-Parsed rows as arrays, which both readers return, and the plain reader.
 """
 
 from __future__ import annotations
@@ -61,8 +59,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from swnn_kernels.records import ParsedRows as ParsedRows
-from swnn_xp.io.errors import FormatError, PathLike, Position
+from swnn_kernels.records import ParsedRows
+from swnn_xp.io.files import FormatError, PathLike, Position
 
 MAX_ID = 2**31 - 2
 """Ids, and the counts above them, fit int32."""

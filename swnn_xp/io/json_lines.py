@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BufferedIOBase
 from typing import Any, NamedTuple
 
-from swnn_xp.io.errors import FormatError, PathLike, Position
-from swnn_xp.io.files import BOM, can_rewind, open_input
+from swnn_xp.io.files import BOM, FormatError, PathLike, Position, can_rewind, open_input
 
 _CHUNK = 1 << 18
 
@@ -103,17 +102,28 @@ def _parse(path: PathLike, number: int, line: bytes) -> JsonRecord | None:
     text = line.removeprefix(BOM) if number == 1 else line
     if not text.strip():
         return None
+    return JsonRecord(number, parse_object(path, number, text, parse_constant=_refuse))
+
+
+def parse_object(
+    path: PathLike,
+    number: int,
+    text: str | bytes,
+    parse_constant: Callable[[str], Any] | None = None,
+) -> dict[str, Any]:
+    """Parse line `number` of a file; errors name both."""
     try:
-        fields = json.loads(text, parse_constant=_refuse)
+        fields = json.loads(text, parse_constant=parse_constant)
     except json.JSONDecodeError as error:
-        what = f"not JSON: {error.msg} (column {error.colno})"
+        what = f"is not JSON: {error.msg} (column {error.colno})"
         raise FormatError(path, number, what) from None
     except (ValueError, RecursionError) as error:
-        raise FormatError(path, number, f"not JSON: {error}") from None
+        raise FormatError(path, number, f"is not JSON: {error}") from None
     if not isinstance(fields, dict):
-        shown = text.strip()[:40].decode("utf-8", "replace")
+        shown = text.strip()[:40]
+        shown = shown if isinstance(shown, str) else shown.decode("utf-8", "replace")
         raise FormatError(path, number, f"expected a JSON object, not {shown}")
-    return JsonRecord(number, fields)
+    return fields
 
 
 def _refuse(word: str) -> None:

@@ -1,20 +1,14 @@
-"""Arrays that grow at their end without a second copy of what they hold.
+"""Read text files as sparse matrices, whole or block by block, and maps of names.
 
-From rows to sparse matrices.
-
-What comes before the first row (byte-order mark, header), and the choice of the reader.
-
-Read whole files.
-
-Read a file block by block.
-
-Maps of names: ``feature_map.txt``, ``label_map.txt``, one name per line.
+A file is opened as a `Table`: its header read, its reader chosen (`PythonRows`, or the compiled
+`FastRows`). An `Assembler` turns the rows that a reader takes into matrices.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from io import BufferedIOBase
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -23,13 +17,21 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from swnn_xp.io.errors import FormatError, PathLike, Position
-from swnn_xp.io.files import BOM, can_rewind, open_input, open_output, unread
+from swnn_kernels.records import ParsedRows
+from swnn_xp.io.files import (
+    BOM,
+    FormatError,
+    PathLike,
+    Position,
+    can_rewind,
+    open_input,
+    open_output,
+    unread,
+)
 from swnn_xp.io.grammar import (
     FLOAT32_LIMIT,
     MAX_ID,
     LineError,
-    ParsedRows,
     PythonRows,
     RowReader,
     Rules,
@@ -37,20 +39,27 @@ from swnn_xp.io.grammar import (
     parse_header,
 )
 
-_LEAST = 1 << 12
-_MOST = 1 << 22
+Engine: TypeAlias = Literal["auto", "fast", "python"]
+Header: TypeAlias = bool | Literal["auto"]
+Widths: TypeAlias = tuple[int | None, int | None]
+
+# Bytes on disk below which loading numba and its cache takes longer than plain parsing.
+_FAST_FROM = 1 << 18
+_FOREIGN = {b"{": "JSON", b"[": "JSON", b"PAR1": "Parquet", b"\xff\xfe": "UTF-16"}
+_ROWS = 1 << 16  # rows that are parsed at once
+_LEAST, _MOST = 1 << 12, 1 << 22  # entries by which an array grows
 
 
-class Growing:
+class GrowingArray:
     """A one-dimensional array to append to.
 
     Chunks that are joined at the end need twice the memory, and so does growth by copying.
     Resizing in place goes through ``realloc``, which moves large blocks by remapping their pages;
-    that is cheap enough to grow by a bounded step, so that little is held in reserve.
+    that is cheap enough to grow by a bounded step, so that the spare capacity stays small.
 
     Examples
     --------
-    >>> numbers = Growing(np.int32)
+    >>> numbers = GrowingArray(np.int32)
     >>> numbers.extend(np.array([3, 1])); numbers.extend(np.array([4]))
     >>> numbers.finish()
     array([3, 1, 4], dtype=int32)
@@ -71,7 +80,7 @@ class Growing:
         self._size = end
 
     def finish(self) -> npt.NDArray[Any]:
-        """Give up what is held in reserve and hand over the array."""
+        """The array, without its spare capacity."""
         self._array.resize(self._size, refcheck=False)
         return self._array
 
@@ -84,11 +93,11 @@ class Assembler:
     """
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
-        self._label_counts = Growing(np.int64)
-        self._labels = Growing(np.int32)
-        self._feature_counts = Growing(np.int64)
-        self._features = Growing(np.int32)
-        self._values = Growing(dtype)
+        self._label_counts = GrowingArray(np.int64)
+        self._labels = GrowingArray(np.int32)
+        self._feature_counts = GrowingArray(np.int64)
+        self._features = GrowingArray(np.int32)
+        self._values = GrowingArray(dtype)
 
     def add(self, parsed: ParsedRows) -> None:
         """Append rows."""
@@ -123,14 +132,6 @@ def _csr(
     return matrix
 
 
-Engine: TypeAlias = Literal["auto", "fast", "python"]
-Header: TypeAlias = bool | Literal["auto"]
-
-# Bytes on disk below which loading numba and its cache takes longer than plain parsing.
-_FAST_FROM = 1 << 18
-_FOREIGN = {b"{": "JSON", b"[": "JSON", b"PAR1": "Parquet", b"\xff\xfe": "UTF-16"}
-
-
 class Table(NamedTuple):
     """An open file whose rows come next."""
 
@@ -138,11 +139,43 @@ class Table(NamedTuple):
     reader: RowReader
     rules: Rules
     n_rows: int | None
-    """Rows that the header promises."""
+    """Rows that the header promises; None without a header."""
 
-    def wanted(self, most: int) -> int:
-        """Rows to take next: `most`, or what the header leaves."""
-        return most if self.n_rows is None else min(most, self.n_rows - self.reader.position.row)
+    @property
+    def widths(self) -> Widths:
+        """Features and labels according to the header; None to take the largest ids."""
+        return (None, None) if self.n_rows is None else self.rules[:2]
+
+    def take(
+        self, dtype: npt.DTypeLike, widths: Widths, most: int | None = None
+    ) -> tuple[csr_array, csr_array]:
+        """Read the next rows, all or at most `most` (of a pipe: those that have arrived)."""
+        reader, assembler = self.reader, Assembler(dtype)
+        stop = sys.maxsize if self.n_rows is None else self.n_rows
+        if most is not None:
+            stop = min(stop, reader.position.row + most)
+        live = most is not None and not can_rewind(self.path)
+        while wanted := min(stop - reader.position.row, _ROWS):
+            parsed = reader.take(wanted)
+            if not len(parsed.label_counts):
+                break
+            assembler.add(parsed)
+            if live:
+                break
+        return assembler.finish(*widths)
+
+    def check_end(self) -> None:
+        """After the last row: no row is missing and nothing but blank lines follows."""
+        if self.n_rows is None:
+            return
+        reader = self.reader
+        if reader.position.row < self.n_rows:
+            what = f"the header says {self.n_rows} rows, the file ends after {reader.position.row}"
+            raise FormatError(self.path, reader.position.line + 1, what)
+        while line := reader.line():
+            if self.rules.strict or not is_blank(line):
+                what = f"the header says {self.n_rows} rows, another line follows"
+                raise FormatError(self.path, reader.position.line, what)
 
 
 @contextlib.contextmanager
@@ -181,22 +214,8 @@ def open_table(
         yield Table(path, _reader(path, stream, rules, position, engine), rules, n_rows)
 
 
-def check_end(table: Table) -> None:
-    """After the last row: no row is missing and nothing but blank lines follows."""
-    reader = table.reader
-    if table.n_rows is None:
-        return
-    if reader.position.row < table.n_rows:
-        what = f"the header says {table.n_rows} rows, the file ends after {reader.position.row}"
-        raise FormatError(table.path, reader.position.line + 1, what)
-    while line := reader.line():
-        if table.rules.strict or not is_blank(line):
-            what = f"the header says {table.n_rows} rows, another line follows"
-            raise FormatError(table.path, reader.position.line, what)
-
-
 def _refuse_foreign(path: PathLike, line: bytes) -> None:
-    """Name formats that newcomers try; anything else is refused by what the line lacks."""
+    """Name formats that newcomers try; other lines are refused by the parser of rows."""
     for begin, what in _FOREIGN.items():
         if line.lstrip().startswith(begin):
             raise FormatError(path, 1, f"this is {what}, not the repository's text format")
@@ -222,9 +241,6 @@ def _reader(
     from swnn_xp.io.fast import FastRows  # imports numba
 
     return FastRows(path, stream, rules, position)
-
-
-_BLOCK = 1 << 16
 
 
 def read_xmc(
@@ -281,9 +297,9 @@ def read_xmc(
     """
     rules = Rules(strict=strict, limit=limit_of(dtype))
     with open_table(path, rules, header=header, engine=engine) as table:
-        if table.n_rows is None:
-            return _read_rows(table, dtype, None, None)
-        return _read_rows(table, dtype, table.rules.n_features, table.rules.n_labels)
+        matrices = table.take(dtype, table.widths)
+        table.check_end()
+    return matrices
 
 
 def read_svmlight(
@@ -335,7 +351,7 @@ def read_svmlight(
         limit=limit_of(dtype),
     )
     with open_table(path, rules, header=False, engine=engine) as table:
-        return _read_rows(table, dtype, n_features, n_labels)
+        return table.take(dtype, (n_features, n_labels))
 
 
 def limit_of(dtype: npt.DTypeLike) -> float:
@@ -344,19 +360,6 @@ def limit_of(dtype: npt.DTypeLike) -> float:
     if wanted not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, not {wanted}")
     return FLOAT32_LIMIT if wanted == np.float32 else float("inf")
-
-
-def _read_rows(
-    table: Table, dtype: npt.DTypeLike, n_features: int | None, n_labels: int | None
-) -> tuple[csr_array, csr_array]:
-    assembler = Assembler(dtype)
-    while wanted := table.wanted(_BLOCK):
-        parsed = table.reader.take(wanted)
-        if not len(parsed.label_counts):
-            break
-        assembler.add(parsed)
-    check_end(table)
-    return assembler.finish(n_features, n_labels)
 
 
 class XMCBlock(NamedTuple):
@@ -418,27 +421,13 @@ def iter_xmc(
         raise ValueError(f"rows must be at least 1, not {rows}")
     rules = Rules(strict=strict, limit=limit_of(dtype))
     with open_table(path, rules, header=header, engine=engine, resume=resume) as table:
-        live = not can_rewind(path)
-        while (block := _next_block(table, rows, dtype, live)) is not None:
-            yield block
-        check_end(table)
-
-
-def _next_block(table: Table, rows: int, dtype: npt.DTypeLike, live: bool) -> XMCBlock | None:
-    first = table.reader.position.row
-    assembler = Assembler(dtype)
-    while wanted := table.wanted(first + rows - table.reader.position.row):
-        parsed = table.reader.take(wanted)
-        if not len(parsed.label_counts):
-            break
-        assembler.add(parsed)
-        if live:
-            break
-    if table.reader.position.row == first:
-        return None
-    widths = (None, None) if table.n_rows is None else table.rules[:2]
-    matrices = assembler.finish(*widths)
-    return XMCBlock(*matrices, first, table.reader.position)
+        while True:
+            first = table.reader.position.row
+            X, y = table.take(dtype, table.widths, rows)
+            if not X.shape[0]:
+                break
+            yield XMCBlock(X, y, first, table.reader.position)
+        table.check_end()
 
 
 def read_names(path: PathLike, *, encoding: str = "utf-8") -> list[str]:

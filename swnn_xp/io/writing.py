@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from swnn_xp.io.errors import PathLike
-from swnn_xp.io.files import open_output
+from swnn_xp.io.files import PathLike, open_output
 
 _BLOCK = 4096
 

@@ -1,8 +1,6 @@
-"""The one error of a stored model.
+"""Single files of a stored model: written durably with a checksum, opened without following links.
 
-Single files: durable writing with a checksum, opening without following links.
-
-Lists of names as text, a name a line, decoded when they are first asked for.
+Lists of names are text, one name per line, and are decoded when they are first asked for.
 """
 
 from __future__ import annotations
@@ -114,7 +112,7 @@ _WRITTEN = re.compile(r"\\.?")
 
 
 def encode_names(names: Sequence[str]) -> bytes:
-    r"""Write any names as UTF-8, a name a line; line breaks and backslashes are escaped.
+    r"""Write any names as UTF-8, one per line; line breaks and backslashes are escaped.
 
     Examples
     --------

@@ -65,9 +65,9 @@ def save_arrays(
     (array([0, 1, 2]), {'alpha': 1.0}, ['a', 'b'])
     """
     folder = Path(path)
-    plain_meta = _plain(meta)
+    json_meta = _as_json(meta)
     stored = {name: _storable(name, array) for name, array in arrays.items()}
-    texts = {_checked(name): encode_names(list_) for name, list_ in (names or {}).items()}
+    texts = {_checked_name(name): encode_names(list_) for name, list_ in (names or {}).items()}
     counts = {name: len(list_) for name, list_ in (names or {}).items()}
     with _locked(folder):
         _remove_leftovers(folder, keep=_current_data(folder))
@@ -78,7 +78,7 @@ def save_arrays(
             manifest = Manifest(
                 data.name,
                 __version__,
-                plain_meta,
+                json_meta,
                 {name: _save_array(data, name, array) for name, array in stored.items()},
                 {name: _save_names(data, name, text, counts[name]) for name, text in texts.items()},
             )
@@ -98,7 +98,7 @@ def save_arrays(
         _remove_leftovers(folder, keep=data.name)
 
 
-def _plain(meta: Mapping[str, Any]) -> dict[str, Any]:
+def _as_json(meta: Mapping[str, Any]) -> dict[str, Any]:
     try:
         plain = json.loads(json.dumps(meta, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
@@ -108,14 +108,14 @@ def _plain(meta: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _checked(name: str) -> str:
+def _checked_name(name: str) -> str:
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} can't name a file: letters, digits and _.- can")
     return name
 
 
 def _storable(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    _checked(name)
+    _checked_name(name)
     kept = np.asarray(array)
     if kept.dtype.kind not in "biuf" or kept.dtype.itemsize > 8:
         raise ValueError(f"array {name!r}: {kept.dtype} can't be stored")

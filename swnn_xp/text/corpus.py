@@ -1,8 +1,7 @@
-"""Documents of a file, one after the other: JSON lines, CSV, Parquet, and Annif's TSV and CSV.
+"""Tagged texts to learn from, read from JSON lines, CSV, Parquet or Annif's files.
 
-Annif's vocabulary files: the name of each label's URI.
-
-A corpus of tagged texts to learn from: texts, a matrix of labels, and their names.
+`read_documents` gives the texts of a file one by one, `read_corpus` all of them with a matrix of
+their labels, and `read_vocabulary` the names that Annif's vocabularies give to the labels' URIs.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,8 +17,8 @@ from typing import IO, Any, NamedTuple, cast
 import numpy as np
 import scipy.sparse as sp
 
-from swnn_xp.io.errors import FormatError, PathLike
-from swnn_xp.io.files import BOM, STDIN, open_input
+from swnn_xp.io.files import BOM, STDIN, FormatError, PathLike, open_input
+from swnn_xp.io.json_lines import parse_object
 from swnn_xp.rows.canonical import to_csr
 
 _LABELS = ("labels", "subject_uris", "subjects")  # the last two are Annif's
@@ -65,8 +63,7 @@ def read_documents(path: PathLike, fields: Fields = Fields()) -> Iterator[Docume
     FormatError
         With the number of the line and what is wrong there.
     """
-    read = _readers()[format_of(path)]
-    for number, record in read(path):
+    for number, record in _READERS[format_of(path)](path):
         try:
             yield _document(record, fields)
         except ValueError as error:
@@ -85,18 +82,15 @@ def format_of(path: PathLike) -> str:
     if name in ("-", STDIN):
         return "jsonl"
     suffix = Path(name.removesuffix(".gz").removesuffix(".xz")).suffix.removeprefix(".")
-    known = {"ndjson": "jsonl"} | {each: each for each in _readers()}
+    known = {"ndjson": "jsonl"} | {name: name for name in _READERS}
     if suffix not in known:
         raise ValueError(f"{path}: a corpus is named .jsonl, .csv, .tsv or .parquet, or is -")
     return known[suffix]
 
 
-def _readers() -> dict[str, Callable[[PathLike], Records]]:
-    return {"jsonl": _json_lines, "csv": _csv_rows, "tsv": _tsv_lines, "parquet": _parquet_rows}
-
-
 def _lines(path: PathLike) -> Iterator[tuple[int, str]]:
-    with _open(path) as stream:
+    is_stdin = str(path) == "-"
+    with contextlib.nullcontext(sys.stdin.buffer) if is_stdin else open_input(path) as stream:
         for number, line in enumerate(stream, start=1):
             if number == 1:
                 line = line.removeprefix(BOM)
@@ -106,30 +100,16 @@ def _lines(path: PathLike) -> Iterator[tuple[int, str]]:
                 raise FormatError(path, number, f"is not UTF-8: {error}") from None
 
 
-def _open(path: PathLike) -> Any:
-    return contextlib.nullcontext(sys.stdin.buffer) if str(path) == "-" else open_input(path)
-
-
 def _json_lines(path: PathLike) -> Records:
     for number, line in _lines(path):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            what = f"is not JSON: {error.msg} (column {error.colno})"
-            raise FormatError(path, number, what) from None
-        except (ValueError, RecursionError) as error:
-            raise FormatError(path, number, f"is not JSON: {error}") from None
-        if not isinstance(record, dict):
-            raise FormatError(path, number, "is not a JSON object")
-        yield number, record
+        if line.strip():
+            yield number, parse_object(path, number, line)
 
 
 def _csv_rows(path: PathLike) -> Records:
     csv.field_size_limit(max(csv.field_size_limit(), _MAX_FIELD))  # texts are long
-    with _open(path) as stream:
-        text: IO[str] = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+    with open_input(path) as stream:
+        text: IO[str] = io.TextIOWrapper(cast(Any, stream), encoding="utf-8-sig", newline="")
         reader = csv.DictReader(text, strict=True)
         try:
             for record in reader:
@@ -166,6 +146,14 @@ def _parquet_rows(path: PathLike) -> Records:
         raise FormatError(path, None, f"is not Parquet: {error}") from None
 
 
+_READERS: dict[str, Callable[[PathLike], Records]] = {
+    "jsonl": _json_lines,
+    "csv": _csv_rows,
+    "tsv": _tsv_lines,
+    "parquet": _parquet_rows,
+}
+
+
 def _document(record: Mapping[str, Any], fields: Fields) -> Document:
     return Document(_text(record, fields.text), _labels(record, fields), _id(record, fields.id))
 
@@ -173,9 +161,7 @@ def _document(record: Mapping[str, Any], fields: Fields) -> Document:
 def _text(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
     parts = []
     for name in names:
-        if name not in record:
-            raise ValueError(f"has no field {name!r}; it has {', '.join(record) or 'none'}")
-        value = record[name]
+        value = _field(record, name)
         if value is not None and not isinstance(value, str):
             raise ValueError(f"{name} is {_shown(value)}, not a text")
         parts.append(value or "")
@@ -183,12 +169,10 @@ def _text(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 
 def _labels(record: Mapping[str, Any], fields: Fields) -> list[str] | None:
-    if fields.labels is not None and fields.labels not in record:
-        raise ValueError(f"has no field {fields.labels!r}; it has {', '.join(record) or 'none'}")
     name = fields.labels or next((name for name in _LABELS if name in record), None)
     if name is None:
         return None
-    value = record[name]
+    value = _field(record, name)
     if isinstance(value, str):
         separator = None if name == "subject_uris" else fields.separator
         value = [part.strip() for part in value.split(separator)]
@@ -214,10 +198,15 @@ def without_brackets(uri: str) -> str:
 
 
 def _id(record: Mapping[str, Any], field: str | None) -> str | None:
-    if field is not None and field not in record:
-        raise ValueError(f"has no field {field!r}; it has {', '.join(record) or 'none'}")
     name = field or next((name for name in _IDS if name in record), None)
-    return None if name is None or record[name] is None else str(record[name])
+    value = None if name is None else _field(record, name)
+    return None if value is None else str(value)
+
+
+def _field(record: Mapping[str, Any], name: str) -> Any:
+    if name not in record:
+        raise ValueError(f"has no field {name!r}; it has {', '.join(record) or 'none'}")
+    return record[name]
 
 
 def _shown(value: Any) -> str:
@@ -267,9 +256,6 @@ def _from_csv(path: PathLike, text: IO[str], language: str | None) -> dict[str, 
     return {without_brackets(row["uri"]): row[column] for row in reader if row[column]}
 
 
-__all__ = ["Corpus", "Document", "Fields", "read_corpus", "read_documents"]
-
-
 class Corpus(NamedTuple):
     """Texts and their labels."""
 
@@ -296,7 +282,7 @@ def read_corpus(
     fields : Fields
         Names of the fields.
     vocabulary : mapping of str to str, optional
-        Name of each label; labels that it lacks are named as in the file.
+        Name of each label; labels without one are named as in the file.
 
     Examples
     --------

@@ -1,16 +1,9 @@
-"""From counts of terms to values: the operations of scikit-learn, in its order.
+"""`TextVectorizer`: texts become the rows that a fitted `TfidfVectorizer` gives, bit for bit.
 
-From a text to its terms: words, characters and their n-grams, as scikit-learn defines them.
-
-What of a scikit-learn vectoriser `TextVectorizer` takes over, and what it can't.
-
-`TextVectorizer`: texts become the rows that a fitted `TfidfVectorizer` gives, bit for bit.
-
-Tell texts from matrices, and get both ready for `fit`.
-
-A vectoriser inside a stored model: the idf as an array, settings as JSON, no pickle.
-
-The vocabulary is the model's feature names.
+A text is analysed (`Analysis`: words, characters, their n-grams) and its counts of terms are
+weighted (`Weighting`), both as scikit-learn does it, but without scikit-learn. `fit_vectorizer`
+takes over a fitted vectoriser; a model stores its idf as an array and its settings as JSON, without
+pickle, and its vocabulary as the names of the features.
 """
 
 from __future__ import annotations
@@ -39,13 +32,18 @@ class Weighting(NamedTuple):
 
     def check(self) -> None:
         """Raise a ValueError that names a field with a value that it can't have."""
-        for name, holds in (
-            ("sublinear_tf", isinstance(self.sublinear_tf, bool)),
-            ("binary", isinstance(self.binary, bool)),
-            ("norm", self.norm in (None, "l1", "l2")),
-        ):
-            if not holds:
-                raise ValueError(f"{name} can't be {getattr(self, name)!r}")
+        _require(
+            self,
+            sublinear_tf=isinstance(self.sublinear_tf, bool),
+            binary=isinstance(self.binary, bool),
+            norm=self.norm in (None, "l1", "l2"),
+        )
+
+
+def _require(settings: Weighting | Analysis, **valid: bool) -> None:
+    for name, is_valid in valid.items():
+        if not is_valid:
+            raise ValueError(f"{name} can't be {getattr(settings, name)!r}")
 
 
 def weigh(
@@ -103,16 +101,15 @@ class Analysis(NamedTuple):
     def check(self) -> None:
         """Raise a ValueError that names a field with a value that it can't have."""
         low, high = self.ngram_range
-        for name, holds in (
-            ("analyzer", self.analyzer in _ANALYZERS),
-            ("ngram_range", 1 <= low <= high <= _MAX_NGRAM),
-            ("lowercase", isinstance(self.lowercase, bool)),
-            ("strip_accents", self.strip_accents in (None, "ascii", "unicode")),
-            ("token_pattern", _is_pattern(self.token_pattern)),
-            ("stop_words", all(isinstance(word, str) for word in self.stop_words)),
-        ):
-            if not holds:
-                raise ValueError(f"{name} can't be {getattr(self, name)!r}")
+        _require(
+            self,
+            analyzer=self.analyzer in _ANALYZERS,
+            ngram_range=1 <= low <= high <= _MAX_NGRAM,
+            lowercase=isinstance(self.lowercase, bool),
+            strip_accents=self.strip_accents in (None, "ascii", "unicode"),
+            token_pattern=_is_pattern(self.token_pattern),
+            stop_words=all(isinstance(word, str) for word in self.stop_words),
+        )
 
 
 def make_analyzer(analysis: Analysis) -> Analyzer:
@@ -226,7 +223,7 @@ def sklearn_text() -> Any:
     return text
 
 
-def taken_over(vectorizer: Any) -> tuple[list[str], Any, Analysis, Weighting]:
+def _arguments_from(vectorizer: Any) -> tuple[list[str], Any, Analysis, Weighting]:
     """Arguments of `TextVectorizer`, from a fitted `TfidfVectorizer`."""
     if not isinstance(vectorizer, sklearn_text().TfidfVectorizer):
         name = type(vectorizer).__name__
@@ -323,7 +320,7 @@ class TextVectorizer:
         >>> TextVectorizer.from_sklearn(theirs).transform(["red, red car"]).shape
         (1, 3)
         """
-        return cls(*taken_over(vectorizer))
+        return cls(*_arguments_from(vectorizer))
 
     @property
     def terms(self) -> Sequence[str]:

@@ -257,16 +257,3 @@ def test_the_command(model, tmp_path, capsys):
         assert out.read_text() == capsys.readouterr().out
     assert json.loads(out.read_text().splitlines()[52])["row"] == 52
     assert main(["predict", model, train, "-o", str(out), "-k", "0"]) == 2
-
-
-def test_score_is_a_deprecated_name(model, tmp_path, capsys):
-    train, out = str(tmp_path / "train.txt"), tmp_path / "a.tsv"
-    assert main(["predict", model, train]) == 0
-    expected = capsys.readouterr().out
-    assert main(["score", model, train, "-o", str(out)]) == 0
-    first, *_ = capsys.readouterr().err.splitlines()
-    assert first == "swnn: `swnn score` is deprecated, use `swnn predict`"
-    assert out.read_text() == expected
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    assert "\n    score" not in capsys.readouterr().out

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from swnn_xp import SWNNClassifier, read_xmc, write_names, write_xmc
 from swnn_xp.cli.main import main
 from swnn_xp.datasets import make_twin
-from swnn_xp.progress import Progress
+from swnn_xp.progress import ProgressLine
 from swnn_xp.tuning import Split, tune
 
 
@@ -67,7 +67,7 @@ def test_ctrl_c_prints_what_is_done(train, capsys, monkeypatch):
     def interrupted(self, done):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Progress, "show", interrupted)
+    monkeypatch.setattr(ProgressLine, "show", interrupted)
     best = train.parent / "best.toml"
     assert main(["tune", str(train), "--holdout", "280", "-o", str(best)]) == 0
     out = capsys.readouterr().out

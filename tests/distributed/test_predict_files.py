@@ -136,7 +136,7 @@ def test_json_lines(job, tmp_path, capsys):
     assert main([*arguments, "-o", str(expected)]) == 0
     cluster = ["--cluster", "local:1", "--format", "jsonl", "--rows", "200"]
     assert main([*arguments, "-o", str(out), *cluster]) == 0
-    assert f"{out}: 660 rows in 4 parts, 0 of them there already" in capsys.readouterr().out
+    assert f"{out}: 660 rows in 4 parts, 0 of them already existed" in capsys.readouterr().out
     assert lines_of(out, "jsonl") == expected.read_text()
 
 
@@ -252,7 +252,7 @@ def test_killed_in_the_middle(job, tmp_path):
     there = len(list(out.glob("part-*.tsv")))
     assert 3 <= there
     run = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert f"330 rows in 33 parts, {there} of them there already" in run.stdout
+    assert f"330 rows in 33 parts, {there} of them already existed" in run.stdout
     assert lines_of(out) == expected
 
 

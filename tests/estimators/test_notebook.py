@@ -59,7 +59,7 @@ def test_progress_in_a_notebook(monkeypatch):
     monkeypatch.setattr(_progress.sys, "stderr", stream)
     monkeypatch.setattr(_progress, "_QUIET_SECONDS", -1.0)
     monkeypatch.setattr(_progress, "_REDRAW_SECONDS", -1.0)
-    bar = _progress.Progress(4, "rows")
+    bar = _progress.ProgressLine(4, "rows")
     bar.show(2)
     bar.close()
     assert "rows: 2/4" in stream.getvalue()

@@ -57,7 +57,7 @@ def _texts() -> list[bytes]:
 
 def _commands() -> list[bytes]:
     lines = [
-        "fit TRAIN -o OUT -S 2", "predict MODEL TRAIN -k 2", "score MODEL TRAIN -o OUT --rows 1",
+        "fit TRAIN -o OUT -S 2", "predict MODEL TRAIN -k 2", "predict MODEL TRAIN -o OUT --rows 1",
         "predict MODEL TRAIN TRAIN -o OUT --rows 1 --format jsonl", "predict MODEL NONE -o OUT",
         "evaluate NUMPY TRAIN", "explain MODEL TRAIN --row 1", "verify MODEL", "summarize TRAIN",
         "tune TRAIN --holdout 0.5", "predict MODEL TRAIN -k 99999999999999999999", "datasets",

@@ -56,9 +56,10 @@ def folder() -> Path:
 @contextlib.contextmanager
 def in_memory(data: bytes, suffix: str = "txt"):
     """The path of a file that has these bytes for whoever opens it as input."""
+    path = folder() / f"fuzzed.{suffix}"  # made before files open in memory
     streams.open = lambda path, mode, closefd=True: io.BufferedReader(io.BytesIO(data))
     try:
-        yield folder() / f"fuzzed.{suffix}"
+        yield path
     finally:
         del streams.open
 
@@ -249,7 +250,7 @@ def reopened(kind: str, path: Path, data: bytes):
 
 
 WORDS = [
-    "summarize", "tune", "fit", "predict", "score", "evaluate", "explain", "verify", "datasets",
+    "summarize", "tune", "fit", "predict", "unknown", "evaluate", "explain", "verify", "datasets",
     "backends", "twin", "TRAIN", "MODEL", "NUMPY", "OUT", "NONE", "FOLDER", "-o", "-k", "-S",
     "--alpha", "--beta", "--row", "--label", "--strict", "--format", "tsv", "jsonl", "--backend",
     "numpy", "numba", "--jobs", "--html", "--params", "--metric", "P@1", "PSP@3", "--holdout",

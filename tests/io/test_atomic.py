@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from swnn_xp.cli._common import output
+from swnn_xp.cli.common import output
 from swnn_xp.io.files import open_atomic, open_output
 
 OPENERS = [open_atomic, open_output]

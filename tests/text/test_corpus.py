@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from swnn_xp.io.errors import FormatError
+from swnn_xp.io.files import FormatError
 from swnn_xp.text import Fields, read_corpus, read_vocabulary
 from swnn_xp.text.corpus import read_documents
 
@@ -117,7 +117,7 @@ def test_fields(tmp_path):
     ("name", "content", "message"),
     [
         ("t.jsonl", b'{"text": "a", "labels": ["x"]}\n{"text": \n', ":2: is not JSON"),
-        ("t.jsonl", b"\n[1]\n", ":2: is not a JSON object"),
+        ("t.jsonl", b"\n[1]\n", ":2: expected a JSON object"),
         ("t.jsonl", b'{"body": "a", "id": 1}\n', ":1: has no field 'text'; it has body, id"),
         ("t.jsonl", b'{"text": 7}\n', ":1: text is 7, not a text"),
         ("t.jsonl", b'{"text": "a", "labels": 7}\n', ":1: labels is 7, not a list of labels"),

@@ -1,4 +1,4 @@
-"""Options and reading of `--text`: tagged texts instead of rows."""
+"""Input files of several commands: do they have the model's features, and `--text`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,79 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from swnn_xp.cli._common import given
+from swnn_xp.bulk.records import InputFeatures
+from swnn_xp.bulk.sources import JsonRows, RowSource, open_source
+from swnn_xp.checks import check_same_names, fingerprint
+from swnn_xp.cli.common import find_names, given
 from swnn_xp.io import read_names
+from swnn_xp.io.files import BOM, can_rewind, open_input
+from swnn_xp.io.grammar import LineError, parse_header
 from swnn_xp.loading import AnyModel
 from swnn_xp.progress import note
 from swnn_xp.text import Fields, read_corpus, read_vocabulary
+
+
+def add_feature_checks(parser: argparse.ArgumentParser) -> None:
+    """Add the options that switch off `check_features`."""
+    parser.add_argument(
+        "--allow-narrower",
+        action="store_true",
+        help="take files with fewer features than the model: the missing ones are the last",
+    )
+    parser.add_argument(
+        "--ignore-feature-map",
+        action="store_true",
+        help="do not compare feature_map.txt beside a file with the model's names",
+    )
+
+
+def open_checked(clf: InputFeatures, file: Path, args: argparse.Namespace) -> RowSource:
+    """Open rows for a model, after `check_features`; JSON lines name their features themselves."""
+    source = open_source(file, clf, strict=args.strict)
+    if not isinstance(source, JsonRows):
+        check_features(clf, file, args)
+    return source
+
+
+def check_features(model: InputFeatures, file: Path, args: argparse.Namespace) -> None:
+    """Refuse a file of another feature space, and say how to take it anyway.
+
+    A file without a header, and anything but a regular file, has no feature space to compare.
+    """
+    if not can_rewind(file):  # as standard input, even from a file
+        return
+    found, expected = _header_width(file), model.n_features_in_
+    if found is not None and found < expected and not args.allow_narrower:
+        raise ValueError(
+            f"{file}: has {found} features, but the model was fitted with {expected}; if they are "
+            "its first ones, add --allow-narrower"
+        )
+    if model.feature_space_ is None or args.ignore_feature_map:
+        return
+    names = find_names(file, None, "feature_map")
+    if names is not None and fingerprint(names) != model.feature_space_:
+        _refuse(file, names, model.feature_names_ or [])
+
+
+def _refuse(file: Path, names: list[str], expected: list[str]) -> None:
+    try:
+        check_same_names(names, expected)
+    except ValueError as error:
+        what = str(error).partition(": ")[2].replace("column", "feature")
+        raise ValueError(
+            f"{file}: feature_map.txt beside it names other features than the model's: {what}; "
+            "--ignore-feature-map takes the file anyway"
+        ) from None
+
+
+def _header_width(file: Path) -> int | None:
+    """Number of features that the first line declares; None if it is no header."""
+    with open_input(file) as stream:
+        line = stream.readline().removeprefix(BOM)
+    try:
+        return parse_header(line, strict=False)[1]
+    except LineError:
+        return None
 
 
 class Tagged(NamedTuple):
@@ -38,35 +106,40 @@ class Tagged(NamedTuple):
 def add_text(parser: argparse.ArgumentParser, data: str = "TRAIN") -> None:
     """Add --text and what goes with it, for `read_tagged`; ``data`` is the file in the help."""
     group = parser.add_argument_group("raw text (needs scikit-learn)")
-    add_corpus(group, data)
-    _add_vocabulary(group)
+    _add_corpus(group, data)
+    group.add_argument(
+        "--vocabulary", type=Path, metavar="FILE", help="names of label URIs: Annif's TSV or CSV"
+    )
+    group.add_argument("--language", help="of the names in a CSV vocabulary (its first)")
     _add_terms(group)
-    _note_options(parser, group)
+    _record_text_options(parser, group)
 
 
-def add_corpus(group: Any, data: str) -> None:
-    """Add --text and how a corpus is read."""
+def add_evaluated_text(parser: argparse.ArgumentParser) -> None:
+    """Add --text for a model that was fitted on texts, for `read_known`."""
+    group = parser.add_argument_group("raw text, for a model that was fitted on texts")
+    _add_corpus(group, "FILE")
+    _record_text_options(parser, group)
+
+
+def _add_corpus(group: argparse._ArgumentGroup, data: str) -> None:
     group.add_argument(
         "--text",
         action="store_true",
         help=f"{data} holds texts: .jsonl, .csv, .parquet, Annif's .tsv, or - for JSON lines",
     )
-    add_fields(group)
+    group.add_argument(
+        "--text-field", default="text", metavar="NAMES", help="field with text, or several: a,b"
+    )
+    group.add_argument("--id-field", metavar="NAME", help="field with the row's id (id)")
     group.add_argument("--labels-field", metavar="NAME", help="field with labels (labels)")
     group.add_argument(
         "--label-separator", default=";", metavar="S", help="between labels in one string (;)"
     )
 
 
-def add_evaluated_text(parser: argparse.ArgumentParser) -> None:
-    """Add --text for a model that was fitted on texts, for `read_known`."""
-    group = parser.add_argument_group("raw text, for a model that was fitted on texts")
-    add_corpus(group, "FILE")
-    _note_options(parser, group)
-
-
-def _note_options(parser: argparse.ArgumentParser, group: Any) -> None:
-    """Remember what goes with --text, for `check_text_options`."""
+def _record_text_options(parser: argparse.ArgumentParser, group: argparse._ArgumentGroup) -> None:
+    """Record what goes with --text, for `check_text_options`."""
     own = [action for action in group._group_actions if action.dest != "text"]
     defaults = {action.dest: (action.option_strings[0], action.default) for action in own}
     parser.set_defaults(text_options=defaults)
@@ -81,14 +154,7 @@ def check_text_options(args: argparse.Namespace) -> None:
             raise ValueError(f"{flag} is for texts: it goes with --text")
 
 
-def _add_vocabulary(group: Any) -> None:
-    group.add_argument(
-        "--vocabulary", type=Path, metavar="FILE", help="names of label URIs: Annif's TSV or CSV"
-    )
-    group.add_argument("--language", help="of the names in a CSV vocabulary (its first)")
-
-
-def _add_terms(group: Any) -> None:
+def _add_terms(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--analyzer", choices=("word", "char", "char_wb"), default="word", help="kind of terms"
     )
@@ -112,25 +178,17 @@ def _add_terms(group: Any) -> None:
     )
 
 
-def add_fields(parser: Any) -> None:
-    """Add the names of the fields of a text, for `fields_of`."""
-    parser.add_argument(
-        "--text-field", default="text", metavar="NAMES", help="field with text, or several: a,b"
-    )
-    parser.add_argument("--id-field", metavar="NAME", help="field with the row's id (id)")
-
-
 def read_tagged(args: argparse.Namespace, path: Path) -> Tagged:
     """Read a corpus and fit a vectorizer to it."""
     for option in ("feature_map", "label_map", "row_map"):
         if getattr(args, option, None) is not None:
             raise ValueError(f"--{option.replace('_', '-')} is for rows: --text brings the names")
-    vectorizer = make_vectorizer(args)  # before reading: it may be missing
+    vectorizer = _vectorizer(args)  # before reading: it may be missing
     note(f"reading {path} ...")
     vocabulary = None
     if args.vocabulary is not None:
         vocabulary = read_vocabulary(args.vocabulary, args.language)
-    corpus = read_corpus(path, fields_of(args), vocabulary)
+    corpus = read_corpus(path, _fields(args), vocabulary)
     X = vectorizer.fit_transform(corpus.texts)
     names = corpus.label_names, corpus.label_uris, corpus.row_names
     return Tagged(X, corpus.y, vectorizer, *names)
@@ -141,7 +199,7 @@ def read_known(args: argparse.Namespace, path: Path, clf: AnyModel) -> tuple[Any
     if clf.vectorizer_ is None:
         raise ValueError(f"{path}: --text, but the model was not fitted on texts")
     note(f"reading {path} ...")
-    corpus = read_corpus(path, fields_of(args))
+    corpus = read_corpus(path, _fields(args))
     known = clf.label_uris_ or clf.label_names_
     if known is None:
         raise ValueError(f"{path}: the model has no label names, so texts can't be compared")
@@ -157,17 +215,16 @@ def read_known(args: argparse.Namespace, path: Path, clf: AnyModel) -> tuple[Any
     return clf.vectorizer_.transform(corpus.texts), sp.csr_array(entries, shape)
 
 
-def fields_of(args: argparse.Namespace) -> Fields:
-    """Names of the fields."""
+def _fields(args: argparse.Namespace) -> Fields:
     return Fields(
         text=tuple(args.text_field.split(",")),
-        labels=getattr(args, "labels_field", None),
+        labels=args.labels_field,
         id=args.id_field,
-        separator=getattr(args, "label_separator", ";"),
+        separator=args.label_separator,
     )
 
 
-def make_vectorizer(args: argparse.Namespace) -> Any:
+def _vectorizer(args: argparse.Namespace) -> Any:
     """Make scikit-learn's vectoriser with the settings of the arguments."""
     try:
         from sklearn.feature_extraction.text import TfidfVectorizer

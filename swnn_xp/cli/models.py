@@ -1,18 +1,22 @@
-"""`swnn info`: what a model folder holds, how it was trained, and what is stale."""
+"""Commands about a saved model: `swnn info`, `swnn verify`, `swnn compress`."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from swnn_xp.cli._common import new_parser
+from swnn_xp.cli.common import add_jobs, counted, new_parser
 from swnn_xp.loading import AnyModel, is_ranked, kind_of
+from swnn_xp.progress import note
+
+if TYPE_CHECKING:
+    from swnn_xp.tuning.keeping import PartTrial
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Add the command's parser."""
+def add_info(commands: argparse._SubParsersAction) -> None:
+    """Add `swnn info`."""
     parser = new_parser(
         commands,
         "info",
@@ -23,11 +27,10 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("model", type=Path, help="model folder made by `swnn fit`")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=_run_info)
 
 
-def run(args: argparse.Namespace) -> None:
-    """Run the command."""
+def _run_info(args: argparse.Namespace) -> None:
     from swnn_xp import load
 
     facts = model_facts(load(args.model), args.model)
@@ -101,3 +104,74 @@ def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return "none" if value == {} else str(value)
+
+
+def add_verify(commands: argparse._SubParsersAction) -> None:
+    """Add `swnn verify`."""
+    parser = new_parser(
+        commands,
+        "verify",
+        "check every file of a model by its checksum",
+        "Reads a whole model, compares every file with its checksum and checks every number in it. "
+        "The exit code is 2 if anything is wrong.",
+        "swnn verify model",
+    )
+    parser.add_argument("model", type=Path, help="model folder made by `swnn fit`")
+    parser.set_defaults(run=_run_verify)
+
+
+def _run_verify(args: argparse.Namespace) -> None:
+    from swnn_xp import load
+    from swnn_xp.store import verify
+
+    checked = verify(args.model)
+    clf = load(args.model)  # intact files may still not be a model
+    clf.model_.check()
+    print(
+        f"{args.model}: sound; {checked:,} bytes, {counted(clf.n_samples_fit_, 'row')}, "
+        f"{clf.n_features_in_:,} features, {clf.n_labels_:,} labels"
+    )
+
+
+def add_compress(commands: argparse._SubParsersAction) -> None:
+    """Add `swnn compress`."""
+    parser = new_parser(
+        commands,
+        "compress",
+        "keep a part of a model's rows",
+        "Keeps a part of a model's rows: faster answers, a smaller model. A ranked "
+        "model is trained again on all rows and loses little.",
+        "swnn fit train.txt -o model --learn ranking\n"
+        "swnn compress model -o small --keep 0.1\n"
+        "swnn compress model -o small --max-loss 0.5",
+    )
+    parser.add_argument("model", type=Path, help="model folder made by `swnn fit`")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="model folder to write")
+    how = parser.add_mutually_exclusive_group(required=True)
+    how.add_argument("--keep", type=float, metavar="PART", help="part of the rows, such as 0.1")
+    how.add_argument(
+        "--max-loss", type=float, metavar="POINTS",
+        help="find the smallest part that loses at most this many points of P@1 on held-out rows",
+    )  # fmt: skip
+    add_jobs(parser, "threads")
+    parser.set_defaults(run=_run_compress)
+
+
+def _run_compress(args: argparse.Namespace) -> None:
+    from swnn_xp import load
+
+    clf = load(args.model, n_jobs=args.jobs)
+    before, keep = clf.n_samples_fit_, args.keep
+    if keep is None:
+        from swnn_xp.tuning.keeping import smallest_part
+
+        note("trying parts of the rows ...")
+        keep = smallest_part(clf, args.max_loss, on_progress=_show)
+    if keep != 1:
+        clf.compress(keep)
+    clf.save(args.output)
+    print(f"{args.output}: {clf.n_samples_fit_:,} of {before:,} rows")
+
+
+def _show(trial: PartTrial) -> None:
+    print(f"{trial.keep:7.0%} of the rows: P@1 {trial.precision:.2f} on the rows held out")
