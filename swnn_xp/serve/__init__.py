@@ -14,9 +14,9 @@ except ImportError as error:
     raise ImportError(needs) from error
 
 from swnn_xp.serve.app import create_app
-from swnn_xp.serve.limits import Limits
-from swnn_xp.serve.options import HTTPOptions
 from swnn_xp.serve.run import serve
+from swnn_xp.serve.security import HTTPOptions
 from swnn_xp.serve.service import Service
+from swnn_xp.serve.wire import Limits
 
 __all__ = ["HTTPOptions", "Limits", "Service", "create_app", "serve"]

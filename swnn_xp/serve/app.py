@@ -15,16 +15,12 @@ from starlette.routing import Route
 
 from swnn_xp._version import __version__
 from swnn_xp.serve.middleware import HeadAsGet, RequireToken
-from swnn_xp.serve.openapi import READY, RELOAD, describe, get_doc
-from swnn_xp.serve.options import HTTPOptions
-from swnn_xp.serve.pages import add_pages
+from swnn_xp.serve.pages import READY, RELOAD, add_pages, describe, get_doc
 from swnn_xp.serve.post import Post
-from swnn_xp.serve.refusal import HTTPRefusal
 from swnn_xp.serve.request_metrics import RequestMetrics
-from swnn_xp.serve.security import HEADERS, SecurityHeaders
+from swnn_xp.serve.security import HEADERS, HTTPOptions, SecurityHeaders
 from swnn_xp.serve.service import Service
-from swnn_xp.serve.suggest import FORM
-from swnn_xp.serve.wire import Failure, Health, encode
+from swnn_xp.serve.wire import FORM, Failure, Health, HTTPRefusal, encode
 
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from swnn_xp.serve.limits import Limits
-from swnn_xp.serve.refusal import HTTPRefusal
+from swnn_xp.serve.wire import HTTPRefusal, Limits
 
 
 async def read_body(scope: Any, receive: Any, limits: Limits, wanted: str) -> bytes:

@@ -16,9 +16,8 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from swnn_xp.serve.middleware import allows
-from swnn_xp.serve.options import HTTPOptions
 from swnn_xp.serve.patience import PatientProtocol
-from swnn_xp.serve.security import HEADERS
+from swnn_xp.serve.security import HEADERS, HTTPOptions
 from swnn_xp.serve.service import SHORT_BYTES, Service
 
 _PATH = "/v1/predict"

@@ -10,8 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from swnn_xp.serve.body import read_body
-from swnn_xp.serve.limits import Limits
-from swnn_xp.serve.refusal import HTTPRefusal
+from swnn_xp.serve.wire import HTTPRefusal, Limits
 
 
 class Post:

@@ -6,8 +6,8 @@ import time
 from collections.abc import Container
 from typing import Any
 
-from swnn_xp.serve.access_log import HEADER, log_request, request_id
-from swnn_xp.serve.metrics import Metrics
+from swnn_xp.serve.metrics import REQUEST_ID as HEADER
+from swnn_xp.serve.metrics import Metrics, log_request, request_id
 
 _TIMED = frozenset({"/v1/predict", "/annif/suggest"})
 

@@ -12,7 +12,7 @@ import uvicorn
 
 from swnn_xp.serve.app import create_app
 from swnn_xp.serve.direct import protocol_of
-from swnn_xp.serve.options import HTTPOptions
+from swnn_xp.serve.security import HTTPOptions
 from swnn_xp.serve.service import Service
 
 
