@@ -1,8 +1,6 @@
-"""Counts for Prometheus, in its text format.
+"""What can be observed of the service: counts for Prometheus, and the access log.
 
-Only the event loop changes them; reloads are counted under the reload lock.
-
-The access log: a line of JSON for each request.
+Only the event loop counts requests; reloads are counted under the reload lock.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The OpenAPI document, generated from the types that requests are checked with.
+"""The pages for people, and the OpenAPI document that the page ``/docs`` shows.
 
-The pages for people: files of the package, nothing from elsewhere.
+The document is generated from the types that check requests, so that the two can't differ.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from importlib.resources import files
 from typing import Any
 
 import msgspec
-from fastapi import FastAPI, Request, Response
-from fastapi.openapi.utils import get_openapi
 
+from swnn_xp._version import __version__
 from swnn_xp.serve.wire import (
     EXPLANATIONS,
     FORM,
@@ -26,6 +25,43 @@ from swnn_xp.serve.wire import (
     Suggestions,
 )
 
+PAGE_HEADERS = (
+    # The browser enforces that nothing is loaded from elsewhere.
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        b"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"cache-control", b"no-cache"),
+)
+_PAGES = {
+    "/": "index.html",
+    "/docs": "docs.html",
+    "/static/page.js": "page.js",
+    "/static/docs.js": "docs.js",
+    "/static/style.css": "style.css",
+}
+_MEDIA_TYPES = {
+    "html": b"text/html; charset=utf-8",
+    "js": b"text/javascript; charset=utf-8",
+    "css": b"text/css; charset=utf-8",
+}
+
+
+def load_pages() -> dict[str, tuple[bytes, bytes]]:
+    """Text and media type of each page, by its path."""
+    folder = files("swnn_xp.serve") / "static"
+    return {
+        path: ((folder / name).read_bytes(), _MEDIA_TYPES[name.rpartition(".")[2]])
+        for path, name in _PAGES.items()
+    }
+
+
+_FORM_SCHEMA = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}, "limit": {"type": "integer", "minimum": 1}},
+    "required": ["text"],
+}
 _REFUSALS = {
     400: "The body is not JSON",
     408: "The body came too slowly",
@@ -38,139 +74,83 @@ _REFUSALS = {
 }
 
 
-def _json_content(name: str) -> dict[str, Any]:
-    return {"application/json": {"schema": {"$ref": REF_TEMPLATE.format(name=name)}}}
-
-
-def _predict() -> dict[str, Any]:
-    return {
-        "summary": "Rank labels for rows",
-        "operationId": "predict",
-        "requestBody": {"required": True, "content": _json_content("PredictRequest")},
-        "responses": _responses("A prediction for each row", "PredictResponse"),
-    }
-
-
-def _suggest() -> dict[str, Any]:
-    form = {
-        "type": "object",
-        "properties": {
-            "text": {"type": "string"},
-            "limit": {"type": "integer", "minimum": 1},
-        },
-        "required": ["text"],
-    }
-    return {
-        "summary": "Labels for a text, in the protocol of Annif's http backend",
-        "operationId": "suggest",
-        "requestBody": {"required": True, "content": {FORM: {"schema": form}}},
-        "responses": _responses("Labels with scores", "Suggestions"),
-    }
-
-
-def _responses(description: str, name: str) -> dict[str, Any]:
-    success = {"200": {"description": description, "content": _json_content(name)}}
-    return success | {
-        str(status): {"description": why, "content": _json_content("Failure")}
-        for status, why in _REFUSALS.items()
-    }
-
-
-def get_doc(answer: str | None) -> dict[str, Any]:
-    """The document of a route that only reads; None stands for plain text."""
-    content = (
-        {"text/plain": {"schema": {"type": "string"}}} if answer is None else _json_content(answer)
-    )
-    return {"responses": {200: {"description": "Success", "content": content}}}
-
-
-READY: dict[str, Any] = {
-    "responses": {
-        200: {"description": "It can", "content": _json_content("Health")},
-        503: {"description": "Too many requests are waiting", "content": _json_content("Failure")},
-    },
-}
-RELOAD: dict[str, Any] = {
-    "openapi_extra": {"security": [{"token": []}]},
-    "responses": {
-        200: {"description": "The model now in use", "content": _json_content("About")},
-        401: {"description": "The token is wrong", "content": _json_content("Failure")},
-        403: {"description": "No token is configured", "content": _json_content("Failure")},
-        409: {"description": "The model can't be opened", "content": _json_content("Failure")},
-    },
-}
-
-
-def describe(app: FastAPI, limits: Limits) -> None:
-    """Complete the application's document: types, limits, the token."""
-    _, components = msgspec.json.schema_components(
-        [
-            PredictRequest,
-            PredictResponse,
-            *EXPLANATIONS,
-            Suggestions,
-            About,
-            Project,
-            Health,
-            Failure,
-        ],
-        ref_template=REF_TEMPLATE,
-    )
-    components["PredictRequest"]["properties"]["rows"]["maxItems"] = limits.rows
-    components["PredictRequest"]["properties"]["k"]["maximum"] = limits.k
-    _limit_row(components["Row"]["properties"], limits.features)
-    document = get_openapi(title=app.title, version=app.version, routes=app.routes)
-    # FastAPI does not know these routes: see `post.py`.
-    posts = {"/v1/predict": {"post": _predict()}, "/annif/suggest": {"post": _suggest()}}
-    document["paths"] = posts | document["paths"]
-    document["components"] = {
-        "schemas": components,
-        "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-    }
-    app.openapi = lambda: document
-
-
-def _limit_row(properties: dict[str, Any], most: int) -> None:
+def make_document(limits: Limits) -> dict[str, Any]:
+    """Make the OpenAPI document of a service with these limits."""
+    schemas = [
+        PredictRequest, PredictResponse, *EXPLANATIONS, Suggestions, About, Project, Health, Failure
+    ]  # fmt: skip
+    _, components = msgspec.json.schema_components(schemas, ref_template=REF_TEMPLATE)
+    request, row = (components[name]["properties"] for name in ("PredictRequest", "Row"))
+    request["rows"]["maxItems"] = limits.rows
+    request["k"]["maximum"] = limits.k
     for name in ("indices", "values"):
-        properties[name]["maxItems"] = most
-    for schema in properties["features"]["anyOf"]:
-        schema["maxItems" if schema["type"] == "array" else "maxProperties"] = most
+        row[name]["maxItems"] = limits.features
+    for schema in row["features"]["anyOf"]:
+        schema["maxItems" if schema["type"] == "array" else "maxProperties"] = limits.features
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "swnn", "version": __version__},
+        "paths": _paths(),
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
 
 
-_MEDIA_TYPES = {
-    "html": "text/html; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
-    "css": "text/css; charset=utf-8",
-}
-_PAGES = {
-    "/": "index.html",
-    "/docs": "docs.html",
-    "/static/page.js": "page.js",
-    "/static/docs.js": "docs.js",
-    "/static/style.css": "style.css",
-}
-_PAGE_HEADERS = {
-    # The browser enforces that nothing is loaded from elsewhere.
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-cache",
-}
+def _paths() -> dict[str, Any]:
+    predict = _operation(
+        "predict", "Rank labels for rows", "PredictResponse", "A prediction for each row", _REFUSALS
+    )
+    suggest = _operation(
+        "suggest",
+        "Labels for a text, in the protocol of Annif's http backend",
+        "Suggestions",
+        "Labels with scores",
+        _REFUSALS,
+    )
+    not_reloaded = {
+        401: "The token is wrong",
+        403: "No token is configured",
+        409: "The model can't be opened",
+    }
+    reload = _operation(
+        "reload", "Open the model again", "About", "The model now in use", not_reloaded
+    )
+    busy = {503: "Too many requests are waiting"}
+    metrics = _operation("metrics", "Counts for Prometheus")
+    metrics["responses"]["200"]["content"] = {"text/plain": {"schema": {"type": "string"}}}
+    form = {FORM: {"schema": _FORM_SCHEMA}}
+    return {
+        "/v1/predict": {"post": predict | _body(_json("PredictRequest"))},
+        "/annif/suggest": {"post": suggest | _body(form)},
+        "/v1/model": {"get": _operation("model", "The model in use", "About")},
+        "/v1/reload": {"post": reload | {"security": [{"token": []}]}},
+        "/annif": {"get": _operation("project", "The model as a project of Annif", "Project")},
+        "/readyz": {
+            "get": _operation("readyz", "Can it take a request?", "Health", "It can", busy)
+        },
+        "/healthz": {"get": _operation("healthz", "Is it up?", "Health")},
+        "/metrics": {"get": metrics},
+    }
 
 
-def add_pages(app: FastAPI) -> None:
-    """Add the pages to an application."""
-    for path, name in _PAGES.items():
-        app.add_api_route(path, _page(name), include_in_schema=False)
+def _operation(
+    name: str,
+    summary: str,
+    answer: str = "",
+    meaning: str = "Success",
+    refusals: dict[int, str] | None = None,
+) -> dict[str, Any]:
+    responses = {"200": {"description": meaning, "content": _json(answer)}}
+    for status, why in (refusals or {}).items():
+        responses[str(status)] = {"description": why, "content": _json("Failure")}
+    return {"summary": summary, "operationId": name, "responses": responses}
 
 
-def _page(name: str) -> Any:
-    body = (files("swnn_xp.serve") / "static" / name).read_bytes()
-    media_type = _MEDIA_TYPES[name.rpartition(".")[2]]
+def _body(content: dict[str, Any]) -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": content}}
 
-    async def page(_: Request) -> Response:
-        return Response(body, headers=_PAGE_HEADERS, media_type=media_type)
 
-    return page
+def _json(name: str) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": REF_TEMPLATE.format(name=name)}}}

@@ -1,15 +1,13 @@
-"""A few threads with a bounded queue.
+"""The service without HTTP: the model in use, the threads that answer, and replacing the model.
 
-A model that answers requests: opened once, never changed, dropped after its last request.
-
-The model in use, the threads that answer, and replacing the model while they run.
+A model is opened once, never changed, and dropped after its last request; requests that run while
+it is replaced keep the model that they began with.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import logging
 import os
 import threading
@@ -33,7 +31,6 @@ from swnn_xp.model.explain import Explanation
 from swnn_xp.model.session import Session
 from swnn_xp.rows.canonical import to_csr
 from swnn_xp.serve.metrics import Metrics
-from swnn_xp.serve.middleware import token_of
 from swnn_xp.serve.wire import (
     About,
     HTTPRefusal,
@@ -57,15 +54,14 @@ class _Job(NamedTuple):
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
     life: int
-    """Of the pool, which begins again with every `close`."""
+    """How often the pool had been closed when the job began."""
 
 
 class Pool:
     """Runs jobs for the event loop, ``threads`` in parallel; refuses them when too many wait.
 
     With one thread, short jobs run in the event loop itself: that saves a change of threads, and
-    there is no second thread to keep busy. They are counted and refused like the others. All
-    counting happens in the event loop.
+    there is no second thread to keep busy. All counting happens in the event loop.
 
     The threads start with the first job that needs one, and again after `close`: an application
     may be stopped and restarted.
@@ -80,11 +76,6 @@ class Pool:
         self._threads: list[threading.Thread] = []
 
     @property
-    def is_inline(self) -> bool:
-        """Whether short jobs run in the event loop."""
-        return self._inline
-
-    @property
     def is_full(self) -> bool:
         """Whether the next job would be refused."""
         return self.under_way >= self.room
@@ -93,18 +84,9 @@ class Pool:
         """Run a job: 503 when too many wait, 504 when it takes too long."""
         if self.is_full:
             raise HTTPRefusal(503, "too many requests are waiting", {"Retry-After": "1"})
-        self.under_way += 1
-        if not (short and self._inline):
-            return await self._in_thread(work)
-        life = self._life
-        try:
-            # Requests that arrived meanwhile reach the check above before this one runs.
-            await asyncio.sleep(0)
+        if short and self._inline:
             return work()
-        finally:
-            self._leave(life)
-
-    async def _in_thread(self, work: Callable[[], Any]) -> Any:
+        self.under_way += 1
         self._start()
         loop = asyncio.get_running_loop()
         future = loop.create_future()
@@ -271,11 +253,11 @@ class ServedModel:
         self, session: Session, request: PredictRequest, query: ParsedRow
     ) -> RowPrediction:
         best = session.topk_probabilities_one(query.indices, query.values, request.k)
-        labels, scores, likely = (part.tolist() for part in best)
+        labels, scores, probabilities = (part.tolist() for part in best)
         if labels[-1] < 0:  # empty slots come last
-            found = labels.index(-1)
-            labels, scores, likely = labels[:found], scores[:found], likely[:found]
-        prediction = RowPrediction(labels, scores, likely)
+            n = labels.index(-1)
+            labels, scores, probabilities = labels[:n], scores[:n], probabilities[:n]
+        prediction = RowPrediction(labels, scores, probabilities)
         if self.label_names is not None:
             prediction.names = [self.label_names[label] for label in prediction.labels]
         if query.unknown is not None:
@@ -298,8 +280,7 @@ class ServedModel:
         return replace(explanation, voters=voters)
 
 
-SHORT_BYTES = 1 << 16
-"""Of a body that is parsed in the event loop, at most."""
+_SHORT_BYTES = 1 << 16  # of a body that is parsed in the event loop, at most
 
 
 class Service:
@@ -354,39 +335,21 @@ class Service:
     async def answer(self, body: bytes) -> bytes:
         """Answer the body of a request with the model in use now."""
         model, deadline = self.current, time.monotonic() + self.limits.seconds
-        if len(body) > SHORT_BYTES:
+        if len(body) > _SHORT_BYTES:
             request = await self.pool.run(partial(model.parse, body), short=False)
         else:
             request = model.parse(body)
         self.metrics.rows += len(request.rows)
-        is_short = len(body) <= SHORT_BYTES and len(request.rows) == 1
+        is_short = len(body) <= _SHORT_BYTES and len(request.rows) == 1
         short = is_short and not request.explain
         return await self.pool.run(partial(model.answer, request, deadline), short=short)
-
-    def answer_at_once(self, body: bytes) -> tuple[int, bytes] | None:
-        """Answer or refuse a request of one row: status and body; None for anything else."""
-        if len(body) > min(SHORT_BYTES, self.limits.bytes) or self.pool.is_full:
-            return None
-        model, deadline = self.current, time.monotonic() + self.limits.seconds
-        request = None
-        try:
-            request = model.parse(body)
-            if len(request.rows) != 1 or request.explain:
-                return None
-            status, found = 200, model.answer(request, deadline)
-        except HTTPRefusal as refusal:
-            status, found = refusal.status, refusal.body
-        except Exception:  # a defect: it comes again on the ordinary way, which logs it
-            return None
-        self.metrics.rows += request is not None
-        return status, found
 
     async def suggest(self, body: bytes) -> bytes:
         """Answer a form in the protocol of Annif with the model in use now."""
         model, deadline = self.current, time.monotonic() + self.limits.seconds
         request = parse_form(body, self.limits)
         self.metrics.rows += 1
-        short = len(body) <= SHORT_BYTES
+        short = len(body) <= _SHORT_BYTES
         return await self.pool.run(partial(model.suggest, request, deadline), short=short)
 
     def reload(self) -> ServedModel:
@@ -416,13 +379,6 @@ class Service:
     def reload_token(self) -> bytes | None:
         """Token that allows reloading over HTTP."""
         return self._token
-
-    def may_reload(self, authorization: str | None) -> bool | None:
-        """Whether the header carries the token; None if no token is configured."""
-        if self._token is None:
-            return None
-        given = (authorization or "").encode("latin-1")  # the bytes as they came
-        return hmac.compare_digest(token_of(given), self._token)
 
     def about(self) -> About:
         """Describe the model in use."""

@@ -1,12 +1,6 @@
-"""Limits of requests.
+"""What goes over the wire: requests and their limits, records, answers, refusals, Annif's forms.
 
-The bodies of requests and responses. The OpenAPI schema is generated from them.
-
-Why a request is refused.
-
-Turn a row of a request into what a session takes, or refuse it.
-
-The protocol of Annif's ``http`` backend: a text in a form, label URIs with scores back.
+The types check the bodies of requests; the OpenAPI document is generated from them.
 """
 
 from __future__ import annotations
@@ -195,11 +189,11 @@ class HTTPRefusal(Exception):
         return encode(Failure(self.why))
 
 
-# Signs around a word; those of c++ and c# belong to it.
+# Punctuation around a word; that of c++ and c# belongs to it.
 _EDGES = re.compile(r"^[^\w+#]+|[^\w+#]+$")
 
 
-def to_query(row: Row, number: int, known: KnownFeatures, most: int) -> ParsedRow:
+def to_query(row: Row, number: int, known: KnownFeatures, max_features: int) -> ParsedRow:
     """Convert a row as `swnn predict` does, but take the words of a text where there are names.
 
     Examples
@@ -216,7 +210,7 @@ def to_query(row: Row, number: int, known: KnownFeatures, most: int) -> ParsedRo
     if text is not None and by_words and features is indices is values is None:
         features, text = _known_words(text, known.ids or {}), None
     try:
-        return known.row(features, indices, values, text, most)
+        return known.row(features, indices, values, text, max_features)
     except ValueError as error:
         raise HTTPRefusal(422, f"row {number}: {error}") from None
 
@@ -229,12 +223,12 @@ def _known_words(text: str, known: Mapping[str, int]) -> list[str]:
     >>> _known_words("Chess, (C++) or GO!", {"chess": 0, "c++": 1, "GO": 2})
     ['chess', 'c++', 'or', 'GO']
     """
-    found = []
+    words = []
     for word in text.split():
         bare = _EDGES.sub("", word)
         spellings = (word, bare, word.lower(), bare.lower())
-        found.append(next((each for each in spellings if each in known), bare or word))
-    return found
+        words.append(next((each for each in spellings if each in known), bare or word))
+    return words
 
 
 FORM = "application/x-www-form-urlencoded"
@@ -265,7 +259,7 @@ def suggestions(
     prediction: RowPrediction, uris: list[str] | None, names: list[str] | None
 ) -> Suggestions:
     """Labels of a prediction as Annif wants them; scores are probabilities."""
-    found = zip(prediction.labels, prediction.probabilities, strict=True)
+    pairs = zip(prediction.labels, prediction.probabilities, strict=True)
     return Suggestions(
         [
             Suggestion(
@@ -273,6 +267,6 @@ def suggestions(
                 label=str(label) if names is None else names[label],
                 score=probability,
             )
-            for label, probability in found
+            for label, probability in pairs
         ]
     )
