@@ -22,7 +22,7 @@ _EXTRAS = {
     "torch": (("torch",), ("swnn_xp/backends/torch_.py",), "test-backends"),
     "dask": (("dask",), ("swnn_xp/distributed", "tests/distributed"), "test-extras"),
     "serve": (
-        ("fastapi", "uvicorn", "msgspec"),
+        ("starlette", "uvicorn", "msgspec"),
         ("swnn_xp/serve", "tests/serve"),
         "test-extras",
     ),

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 # Pages whose examples need an extra, and a module of it: `make test-extras` runs them.
-NEEDS = {"docs/cluster.md": "dask", "docs/serving.md": "fastapi"}
+NEEDS = {"docs/cluster.md": "dask", "docs/serving.md": "uvicorn"}
 # Those whose shell blocks alone do.
-_SHELL_NEEDS = {"docs/tutorials/corrections.md": "fastapi", "docs/tutorials/debian.md": "fastapi"}
+_SHELL_NEEDS = {"docs/tutorials/corrections.md": "uvicorn", "docs/tutorials/debian.md": "uvicorn"}
 _FENCE = re.compile(
     r"(?:^<!-- not run: (?P<reason>[^\n]+) -->\n)?^```(?P<kind>[^\n`]*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,

@@ -1,12 +1,19 @@
-"""Counts for Prometheus, in its text format.
+"""What can be observed of the service: counts for Prometheus, and the access log.
 
-Only the event loop changes them; reloads are counted under the reload lock.
+Only the event loop counts requests; reloads are counted under the reload lock.
 """
 
 from __future__ import annotations
 
+import re
+import secrets
+import sys
 from bisect import bisect_left
 from collections import Counter
+from datetime import UTC, datetime
+from typing import Any
+
+from swnn_xp.serve.wire import encode
 
 _BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
@@ -30,12 +37,12 @@ class Metrics:
 
     def text(self, *, waiting_or_running: int, room: int, model: int, model_rows: int) -> str:
         """All figures as text, including those that the caller knows."""
-        lines = _header("swnn_requests_total", "counter", "Requests by path and status.")
+        lines = _metric_header("swnn_requests_total", "counter", "Requests by path and status.")
         lines += [
             f'swnn_requests_total{{path="{path}",status="{status}"}} {count}'
             for (path, status), count in sorted(self.requests.items())
         ]
-        lines += _header("swnn_predict_seconds", "histogram", "Time to answer a prediction.")
+        lines += _metric_header("swnn_predict_seconds", "histogram", "Time to answer a prediction.")
         total = 0
         for bound, count in zip([*map(str, _BOUNDS), "+Inf"], self._buckets, strict=True):
             total += count
@@ -56,9 +63,35 @@ class Metrics:
             ("swnn_model", "gauge", model, "Number of the model in use, from 1."),
             ("swnn_model_rows", "gauge", model_rows, "Training rows of the model in use."),
         ):
-            lines += [*_header(name, kind, meaning), f"{name} {value}"]
+            lines += [*_metric_header(name, kind, meaning), f"{name} {value}"]
         return "\n".join(lines) + "\n"
 
 
-def _header(name: str, kind: str, meaning: str) -> list[str]:
+def _metric_header(name: str, kind: str, meaning: str) -> list[str]:
     return [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
+
+
+REQUEST_ID = b"x-request-id"
+_USABLE = re.compile(rb"[A-Za-z0-9._-]{1,100}")
+
+
+def request_id(scope: Any) -> bytes:
+    """Id of a request: the client's ``X-Request-ID`` if it is short and plain, else a new one."""
+    given = dict(scope["headers"]).get(REQUEST_ID, b"")
+    return given if _USABLE.fullmatch(given) else secrets.token_hex(8).encode()
+
+
+def log_request(scope: Any, id_: bytes, status: int, seconds: float) -> None:
+    """Write the line of a request that has ended."""
+    client = scope.get("client")
+    line = {
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "request_id": id_.decode(),
+        "client": client[0] if client else None,
+        "method": scope["method"],
+        "path": scope["path"],
+        "status": status,
+        "duration_ms": round(1e3 * seconds, 3),
+    }
+    sys.stdout.write(encode(line).decode() + "\n")
+    sys.stdout.flush()

@@ -11,9 +11,9 @@ import threading
 import uvicorn
 
 from swnn_xp.serve.app import create_app
-from swnn_xp.serve.direct import protocol_of
-from swnn_xp.serve.options import HTTPOptions
+from swnn_xp.serve.security import HTTPOptions
 from swnn_xp.serve.service import Service
+from swnn_xp.serve.timeouts import limit_time
 
 
 def serve(
@@ -43,18 +43,18 @@ def serve(
     ValueError: port must be within 0..65535, got 70000
     """
     listener = _listen(host, port)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            create_app(service, options),
-            loop="uvloop",
-            http=protocol_of(service, options),
-            ws="none",
-            access_log=False,
-            log_level="warning",
-            server_header=False,
-            timeout_graceful_shutdown=int(service.limits.seconds) + 5,
-        )
+    config = uvicorn.Config(
+        create_app(service, options),
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        proxy_headers=options.access_log,  # only that log names clients
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        timeout_graceful_shutdown=int(service.limits.seconds) + 5,
     )
+    limit_time(config, service.limits.seconds)
     previous = signal.signal(signal.SIGHUP, lambda *_: _in_a_thread(service))
     # A full garbage collection visits everything imported and stops all answers for a tenth of a
     # second. What exists now stays; a replaced model is in no reference cycle.
@@ -63,7 +63,7 @@ def serve(
     try:
         where = f"[{host}]" if ":" in host else host
         print(f"serving on http://{where}:{listener.getsockname()[1]}", flush=True)
-        server.run(sockets=[listener])
+        uvicorn.Server(config).run(sockets=[listener])
     finally:
         gc.unfreeze()
         signal.signal(signal.SIGHUP, previous)

@@ -1,36 +1,79 @@
-"""Headers of every response that tell browsers what they must not do with it."""
+"""Who may ask, and what browsers must not do with the answers."""
 
 from __future__ import annotations
 
-from typing import Any
+import base64
+import binascii
+import hmac
+from dataclasses import dataclass
 
+
+@dataclass(frozen=True)
+class HTTPOptions:
+    """Options of `create_app` and `serve`.
+
+    Examples
+    --------
+    >>> HTTPOptions(cors_origins=("https://example.org",)).gzip
+    False
+    """
+
+    token: str | None = None
+    """Required by all routes but ``/healthz`` and ``/readyz``: as a bearer token, or as the
+    password of basic authentication, which browsers and Annif know."""
+    cors_origins: tuple[str, ...] = ()
+    """Origins whose pages may ask, or ``"*"``."""
+    gzip: bool = False
+    """Compress answers of 1,000 bytes and more for clients that accept it."""
+    access_log: bool = False
+    """Write a line of JSON for each request to standard output."""
+
+    def __post_init__(self) -> None:
+        if self.token == "":
+            raise ValueError("the token is empty")
+
+    def tokens(self, reload_token: bytes | None) -> tuple[bytes, ...]:
+        """Tokens that open the routes; none if they are open to all."""
+        if self.token is None:
+            return ()
+        return tuple(t for t in (self.token.encode(), reload_token) if t is not None)
+
+
+# Of every response that has no other value of its own.
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
-    # The pages have a policy of their own, which lets them load their script and style.
+    # The pages' own policy lets them load their script and style.
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
-_NAMES = frozenset(name for name, _ in HEADERS)
+CHALLENGE = 'Bearer, Basic realm="swnn", charset="UTF-8"'
+OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+"""What needs no token: checks whether the service is up."""
 
 
-class SecurityHeaders:
-    """Adds the headers that a response does not have yet."""
+def is_allowed(authorization: bytes, tokens: tuple[bytes, ...]) -> bool:
+    """Whether an Authorization header carries one of the tokens."""
+    given = token_of(authorization)
+    return any(hmac.compare_digest(given, token) for token in tokens)
 
-    def __init__(self, app: Any) -> None:
-        self._app = app
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Pass a request on."""
+def token_of(authorization: bytes) -> bytes:
+    """Token of an Authorization header: the bearer's, or the password of basic authentication.
 
-        async def with_headers(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                given = list(message.get("headers", ()))
-                there = {name.lower() for name, _ in given} & _NAMES
-                more = [pair for pair in HEADERS if pair[0] not in there]
-                message = {**message, "headers": [*given, *more]}
-            await send(message)
-
-        await self._app(scope, receive, with_headers)
+    Examples
+    --------
+    >>> token_of(b"Bearer s3cret"), token_of(b"Basic " + base64.b64encode(b"anyone:s3cret"))
+    (b's3cret', b's3cret')
+    """
+    scheme, _, rest = authorization.partition(b" ")
+    if scheme.lower() == b"bearer":
+        return rest.strip()
+    if scheme.lower() == b"basic":
+        try:
+            return base64.b64decode(rest, validate=True).partition(b":")[2]
+        except binascii.Error:
+            return b""
+    return b""

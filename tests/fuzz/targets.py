@@ -299,9 +299,7 @@ def http_body(data: bytes) -> None:
     import msgspec
 
     from swnn_xp.bulk.records import KnownFeatures
-    from swnn_xp.serve.refusal import HTTPRefusal
-    from swnn_xp.serve.rows import to_query
-    from swnn_xp.serve.wire import decode_request
+    from swnn_xp.serve.wire import HTTPRefusal, decode_request, to_query
 
     try:
         request = decode_request(data)

@@ -6,8 +6,7 @@ import scipy.sparse as sp
 from starlette.testclient import TestClient
 
 from swnn_xp import SWNNClassifier
-from swnn_xp.serve import HTTPOptions, Limits, Service, create_app
-from swnn_xp.serve.direct import direct_answer
+from swnn_xp.serve import Limits, Service, create_app
 
 from .conftest import PATIENCE
 
@@ -60,13 +59,12 @@ def test_a_damaged_list_means_500_and_a_line(damaged, caplog, threads, explain):
         assert "swnn_waiting_or_running 0" in client.get("/metrics").text
 
 
-def test_the_short_cut_reports_it_once(damaged, caplog):
+def test_a_single_row_reports_it_once(damaged, caplog):
     path, bad, sound = damaged
-    service = Service(path, limits=Limits(seconds=PATIENCE))
-    answer = direct_answer(service, HTTPOptions())
-    kind = [(b"content-type", b"application/json")]
-    assert answer(kind, b'{"rows": [{"indices": [%d]}]}' % sound)[0] == 200
+    client = TestClient(create_app(Service(path, limits=Limits(seconds=PATIENCE))))
+    assert client.post("/v1/predict", json={"rows": [{"indices": [sound]}]}).status_code == 200
     caplog.clear()
-    found = answer(kind, b'{"rows": [{"indices": [%d]}]}' % bad)
-    assert found == (500, b'{"error":"row 0: the model is damaged"}')
-    assert len(caplog.records) == 1
+    refused = client.post("/v1/predict", json={"rows": [{"indices": [bad]}]})
+    assert refused.status_code == 500
+    assert refused.content == b'{"error":"row 0: the model is damaged"}'
+    assert len([line for line in caplog.records if line.name == "swnn_xp.serve"]) == 1

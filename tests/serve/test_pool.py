@@ -9,7 +9,7 @@ import weakref
 import pytest
 
 pytest.importorskip("msgspec")
-from swnn_xp.serve.pool import Pool
+from swnn_xp.serve.service import Pool
 
 
 @pytest.mark.parametrize("threads", [1, 2])

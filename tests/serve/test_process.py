@@ -167,7 +167,7 @@ def test_errors_are_one_line(tmp_path, named, capsys):
 
 def test_without_the_extra_the_command_says_so(named):
     code = (
-        "import sys; sys.modules['fastapi'] = None\n"
+        "import sys; sys.modules['starlette'] = None\n"
         "from swnn_xp.cli.main import main\n"
         f"sys.exit(main(['serve', {str(named[0])!r}]))"
     )

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
 from swnn_xp import SWNNClassifier, SWNNRanker
 from swnn_xp.cli.main import main
