@@ -2,8 +2,8 @@
 
 import hashlib
 
-import learn.oracle
 import numpy as np
+import oracle
 import pytest
 import scipy.sparse as sp
 from contract.problems import EXAMPLES, Problem, exact_exponents, problems
@@ -17,11 +17,11 @@ Y = (X @ (RNG.random((12, 7)) < 0.2) > 2).astype(int)
 
 
 def check_topk(clf, X, Y, Q, k):
-    model = learn.oracle.stored(clf)
+    model = oracle.stored(clf)
     labels, scores = clf.predict_topk(Q, k=k)
     assert labels.shape == scores.shape == (len(Q), k)
     for row, query in enumerate(Q):
-        expected = learn.oracle.topk(model, X, Y, query, k)
+        expected = oracle.ranked_topk(model, X, Y, query, k)
         assert (labels[row].tolist(), scores[row].tolist()) == expected
 
 
@@ -45,7 +45,7 @@ def test_scores_follow_from_the_stored_integers(
 
 def test_several_segments_removed_rows_and_new_labels(ranker):
     clf = ranker(n_neighbors=9, n_candidates=4).fit(X[:48], Y[:48, :5])
-    model = learn.oracle.stored(clf)
+    model = oracle.stored(clf)
     assert model[0]["modelled"].size == 5
     clf.partial_fit(X[48:55], Y[48:55]).partial_fit(X[55:56], Y[55:56])
     assert len(clf.model_.segments) > 1
@@ -76,7 +76,7 @@ def test_blocks_and_threads_do_not_change_the_answer(ranker, budget):
 
 
 def stored_bytes(clf):
-    arrays, meta = learn.oracle.stored(clf)
+    arrays, meta = oracle.stored(clf)
     return {name: array.tobytes() for name, array in arrays.items()}, meta
 
 
