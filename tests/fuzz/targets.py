@@ -56,9 +56,10 @@ def folder() -> Path:
 @contextlib.contextmanager
 def in_memory(data: bytes, suffix: str = "txt"):
     """The path of a file that has these bytes for whoever opens it as input."""
+    path = folder() / f"fuzzed.{suffix}"  # whose first call writes files
     streams.open = lambda path, mode, closefd=True: io.BufferedReader(io.BytesIO(data))
     try:
-        yield folder() / f"fuzzed.{suffix}"
+        yield path
     finally:
         del streams.open
 
