@@ -31,11 +31,17 @@ demo: $(VENV)/.has-core ## the main job on the data set shipped with the package
 	@$(BIN)/swnn demo
 
 # The kernels are compiled first, by two processes: each of pytest's would compile them all.
-test: $(VENV)/.has-test ## the whole test suite, on all cores; PYTHON= for another Python, TESTS= for a part of it, WRITE=1 to record how many tests there are
-	@$(BIN)/python -c 'from swnn_kernels.warming import warm_searches as warm; warm()' & \
-	  $(BIN)/python -c 'from swnn_kernels.warming import warm_ranking, warm_training; warm_training(); warm_ranking()'; wait
+WARM_UP = $(BIN)/python -c 'from swnn_kernels.warming import warm_searches as warm; warm()' & \
+  $(BIN)/python -c 'from swnn_kernels.warming import warm_ranking, warm_training; warm_training(); warm_ranking()'; wait
+
+test: $(VENV)/.has-test ## the test suite, on all cores; PYTHON= for another Python, TESTS= for a part of it, WRITE=1 to record how many tests there are
+	@$(WARM_UP)
 	@env -u WRITE $(BIN)/python -m pytest -n auto --dist worksteal $(if $(WRITE),--junitxml=build/test.xml) $(TESTS)
 	@$(if $(WRITE),$(BIN)/python scripts/figure_promises.py tests)
+
+test-full: $(VENV)/.has-test ## what `make test` leaves out because it takes long or needs a browser; PYTHON=, TESTS=
+	@$(WARM_UP)
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m full $(TESTS)
 
 # A process that compiles in the background would outlive what is killed here.
 faults fuzz soak: export SWNN_BACKGROUND_COMPILE = 0
@@ -262,7 +268,7 @@ docs: ## the site into docs/_build/html, then a check of every page
 report: docs ## the technical report as PDF, docs/_build/report.pdf (needs Chromium)
 	@.venv-docs/bin/python scripts/make_report.py
 
-check: test lint types smoke test-extras ## everything that .ci/run runs
+check: test test-full lint types smoke test-extras ## everything that .ci/run runs
 
 clean: ## remove environments and build products
 	rm -rf .venv* docs/_build docs/generated dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .asv

@@ -67,7 +67,8 @@ def test_more_candidates_and_labels_than_there_are(ranker):
 
 @pytest.mark.parametrize("budget", [1, 10_000, 300_000])
 def test_blocks_and_threads_do_not_change_the_answer(ranker, budget):
-    few, theirs = X[:30], Y[:30]  # the smallest budget works on one row at a time
+    n = 15 if budget == 1 else 30  # the smallest budget works on one row at a time
+    few, theirs = X[:n], Y[:n]
     one = ranker(n_neighbors=9).fit(few, theirs)
     other = ranker(n_neighbors=9, memory_budget=budget, n_jobs=3).fit(few, theirs)
     assert stored_bytes(one) == stored_bytes(other)
