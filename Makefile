@@ -24,7 +24,7 @@ $(VENV)/.has-%: pyproject.toml
 	@echo "installing swnn_xp ($*) into $(VENV) ..." >&2
 	@test -x $(BIN)/pip || $(NEW_VENV) || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install $(PIP_QUIET) --no-compile -e '.$(if $(filter core,$*),,[$*])'
-	@$(if $(filter core,$*),,$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true)
+	@$(if $(filter core,$*),,$(BIN)/python -m compileall -qq -j 0 -x /tests/ $(VENV)/lib || true)
 	@touch $@
 
 demo: $(VENV)/.has-core ## the main job on the data set shipped with the package, within a minute
@@ -109,6 +109,7 @@ EXTRAS_PAGES := docs/cluster.md docs/serving.md docs/tutorials/corrections.md do
 test-extras: $(EXTRAS_VENV)/.done ## the cluster (Dask) and the HTTP service: tests, tutorials, the page in Chromium
 	@OMP_NUM_THREADS=1 timeout 900 $(EXTRAS_VENV)/bin/python -m pytest -q $(HANG_GUARD) \
 	  tests/distributed tests/serve tests/supply/test_dependencies.py tests/text/test_corpus.py swnn_xp/distributed swnn_xp/serve $(EXTRAS_PAGES) \
+	  tests/cli/test_streams.py::test_parquet tests/benchmarks/test_quality.py::test_one_vs_rest_is_that_of_scikit_learn \
 	  'tests/fuzz/test_targets.py::test_target[http_body]' 'tests/fuzz/test_targets.py::test_target[http_rows]' \
 	  $(foreach page,$(EXTRAS_PAGES),'tests/docs/test_code_blocks.py::test_shell_blocks[$(page)]')
 

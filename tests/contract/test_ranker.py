@@ -51,12 +51,12 @@ def test_several_segments_removed_rows_and_new_labels(ranker):
     assert len(clf.model_.segments) > 1
     assert clf.n_labels_ == 7
     known = np.where(np.arange(56)[:, None] < 48, Y[:56] * (np.arange(7) < 5), Y[:56])
-    check_topk(clf, X[:56], known, X[40:], 6)
+    check_topk(clf, X[:56], known, X[46:], 6)
     clf.remove([0, 7, 50])
     alive = np.setdiff1d(np.arange(56), [0, 7, 50])
-    check_topk(clf, X[alive], known[alive], X[40:], 6)
+    check_topk(clf, X[alive], known[alive], X[46:], 6)
     clf.compact()
-    check_topk(clf, X[alive], known[alive], X[40:], 6)
+    check_topk(clf, X[alive], known[alive], X[46:], 6)
 
 
 def test_more_candidates_and_labels_than_there_are(ranker):
