@@ -75,7 +75,7 @@ def by_kernel(method: str) -> Callable[..., Answers]:
         held = compacted.model_
         rows = swnn_kernels.Rows(*held.rows())
         index = swnn_kernels.HybridIndex.build(rows, frequent=case.frequent, fewest=1)
-        query = swnn_kernels.Rows(*held.queries(Q))
+        query = swnn_kernels.Rows(*held.queries(Q).scaled)
         settings = swnn_kernels.Settings(*compacted.current_model().ranking.settings)
         find = settings.n_neighbors, settings.beta
         found = swnn_kernels.search(index, query, *find, method=method)

@@ -93,7 +93,7 @@ def test_lists_are_checked_when_a_query_first_needs_them(folder, tmp_path):
 
 FORGERIES = {
     "n_features": ({"n_features": 119}, {}, "has 120 features, not 119"),
-    "n_labels": ({"n_labels": -1}, {}, "garbles n_labels"),
+    "n_labels": ({"n_labels": -1}, {}, "missing or invalid field n_labels"),
     "next_id": ({"next_id": 699}, {}, "next_id 699 has been given"),
     "names": ({"n_labels": 13}, {}, "12 label_names for 13"),
     "kind": ({"kind": "other"}, {}, "holds a 'other'"),
