@@ -24,18 +24,24 @@ $(VENV)/.has-%: pyproject.toml
 	@echo "installing swnn_xp ($*) into $(VENV) ..." >&2
 	@test -x $(BIN)/pip || $(NEW_VENV) || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install $(PIP_QUIET) --no-compile -e '.$(if $(filter core,$*),,[$*])'
-	@$(if $(filter core,$*),,$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true)
+	@$(if $(filter core,$*),,$(BIN)/python -m compileall -qq -j 0 -x /tests/ $(VENV)/lib || true)
 	@touch $@
 
 demo: $(VENV)/.has-core ## the main job on the data set shipped with the package, within a minute
 	@$(BIN)/swnn demo
 
 # The kernels are compiled first, by two processes: each of pytest's would compile them all.
-test: $(VENV)/.has-test ## the whole test suite, on all cores; PYTHON= for another Python, TESTS= for a part of it, WRITE=1 to record how many tests there are
-	@$(BIN)/python -c 'from swnn_kernels.warming import warm_searches as warm; warm()' & \
-	  $(BIN)/python -c 'import swnn_kernels.warming as w; w.warm_training(); w.warm_ranking(); w.warm_rest()'; wait
+WARM_UP = $(BIN)/python -c 'from swnn_kernels.warming import warm_searches as warm; warm()' & \
+  $(BIN)/python -c 'import swnn_kernels.warming as w; w.warm_training(); w.warm_ranking(); w.warm_rest()'; wait
+
+test: $(VENV)/.has-test ## the test suite, on all cores; PYTHON= for another Python, TESTS= for a part of it, WRITE=1 to record how many tests there are
+	@$(WARM_UP)
 	@env -u WRITE $(BIN)/python -m pytest -n auto --dist worksteal $(if $(WRITE),--junitxml=build/test.xml) $(TESTS)
 	@$(if $(WRITE),$(BIN)/python scripts/figure_promises.py tests)
+
+test-full: $(VENV)/.has-test ## what `make test` leaves out because it takes long or needs a browser; PYTHON=, TESTS=
+	@$(WARM_UP)
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m full $(TESTS)
 
 faults: $(VENV)/.has-test ## kill saving, appending, compacting, predicting and training; lose power; use damaged and forged models; SEED=, KILLS=, DISKS=, MODELS=, WRITE=1
 	@mkdir -p build
@@ -100,6 +106,7 @@ EXTRAS_PAGES := docs/cluster.md docs/serving.md docs/tutorials/corrections.md do
 test-extras: $(EXTRAS_VENV)/.done ## the cluster (Dask) and the HTTP service: tests, tutorials, the page in Chromium
 	@OMP_NUM_THREADS=1 timeout 900 $(EXTRAS_VENV)/bin/python -m pytest -q $(HANG_GUARD) \
 	  tests/distributed tests/serve tests/supply/test_dependencies.py tests/text/test_corpus.py swnn_xp/distributed swnn_xp/serve $(EXTRAS_PAGES) \
+	  tests/cli/test_streams.py::test_parquet tests/benchmarks/test_quality.py::test_one_vs_rest_is_that_of_scikit_learn \
 	  'tests/fuzz/test_targets.py::test_target[http_body]' 'tests/fuzz/test_targets.py::test_target[http_rows]' \
 	  $(foreach page,$(EXTRAS_PAGES),'tests/docs/test_code_blocks.py::test_shell_blocks[$(page)]')
 
@@ -259,7 +266,7 @@ docs: ## the site into docs/_build/html, then a check of every page
 report: docs ## the technical report as PDF, docs/_build/report.pdf (needs Chromium)
 	@.venv-docs/bin/python scripts/make_report.py
 
-check: test lint types smoke test-extras ## everything that .ci/run runs
+check: test test-full lint types smoke test-extras ## everything that .ci/run runs
 
 clean: ## remove environments and build products
 	rm -rf .venv* docs/_build docs/generated dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .asv

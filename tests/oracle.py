@@ -1,4 +1,4 @@
-"""The method in a dozen lines, dense and slow, straight from the definitions."""
+"""The method and its ranker, dense and slow, straight from the definitions."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from fractions import Fraction
 
 import numpy as np
 
+KNOTS = [Fraction(128 + at % 128, 128) * Fraction(2) ** (at // 128 - 10) for at in range(1281)]
+"""Shares of votes at which the tables of a ranker go on to the next entry."""
 
-def units(row):
-    """Fixed-point unit values of one dense row, and its support."""
+
+def quantised(row, g=None):
+    """Quantised values of one dense row, times feature weights if there are any; its support."""
     support = np.flatnonzero(row)
     t = np.zeros(row.size, dtype=object)
     if support.size:
+        if g is not None:
+            row = row / np.abs(row).max() * g
         s = np.rint(row / np.abs(row).max() * 2.0**22)
         n = sum(int(v) ** 2 for v in s)
         t[:] = [int(v) for v in np.rint(s / np.sqrt(np.float64(n)) * 2.0**23)]
@@ -22,12 +27,12 @@ def power(x, p):
     return {0: 1.0, 1: x, 2: x * x}[p] if p in (0, 1, 2) else float(np.float64(x) ** np.float64(p))
 
 
-def neighbours(X, query, S, beta):
+def neighbours(X, query, S, beta, g=None):
     """(similarity, row) of the best rows: larger first, then the smaller row."""
-    t_q, supp_q = units(query)
+    t_q, supp_q = quantised(query, g)
     found = []
     for i, row in enumerate(X):
-        t_i, supp_i = units(row)
+        t_i, supp_i = quantised(row, g)
         cos = int(sum(a * b for a, b in zip(t_q, t_i, strict=True))) * 2.0**-46
         c, union = len(supp_q & supp_i), len(supp_q | supp_i)
         sim = cos if beta == 0 else cos * power(c / union if union else 0.0, beta)
@@ -60,3 +65,47 @@ def best(table, k):
     """What `topk` returns, from integer scores."""
     best = sorted(table.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
     return [(label, score / 2.0**40) for label, score in best]
+
+
+def stored(clf):
+    """Arrays and numbers of a fitted ranker, as they are saved."""
+    arrays, meta = clf.model_.ranking.stored()
+    return dict(arrays) | {"g": clf.feature_weights_}, meta
+
+
+def ranked_scores(model, X, Y, query):
+    """Integer score of every candidate, from what `stored` gives."""
+    arrays, meta = model
+    found = neighbours(X, query, meta["cuts"][-1], meta["beta"], arrays["g"])
+    voters = [
+        (round(Fraction(power(sim, meta["alpha"])) * 2**40), np.flatnonzero(Y[i]).tolist())
+        for sim, i in found
+    ]
+    votes, _ = tally(found, Y, meta["alpha"])
+    candidates = sorted(votes, key=lambda label: (-votes[label], label))[: meta["n_candidates"]]
+    t, _ = quantised(query)
+    return {label: _ranked_score(arrays, meta, label, voters, t) for label in candidates}
+
+
+def _ranked_score(arrays, meta, label, voters, t):
+    modelled = label < arrays["modelled"].size and bool(arrays["modelled"][label])
+    tables = arrays["tables"].reshape(2, len(meta["cuts"]), 1281)[int(modelled)].tolist()
+    total = 0
+    for values, cut in zip(tables, meta["cuts"], strict=True):
+        votes = sum(weight for weight, labels in voters[:cut] if label in labels)
+        everyone = sum(weight for weight, _ in voters[:cut])
+        share = (votes / everyone if everyone else 0.0) + 2.0**-10  # two IEEE operations
+        total += values[sum(knot <= Fraction(share) for knot in KNOTS) - 1]
+    if modelled:
+        own = slice(arrays["indptr"][label], arrays["indptr"][label + 1])
+        parts = zip(arrays["features"][own].tolist(), arrays["weights"][own].tolist(), strict=True)
+        total += sum(weight * int(t[feature]) for feature, weight in parts) * 2 ** meta["shift"]
+    return total + (int(arrays["biases"][label]) if label < arrays["biases"].size else 0)
+
+
+def ranked_topk(model, X, Y, query, k):
+    """Labels and scores of one query, padded with -1 and 0."""
+    table = ranked_scores(model, X, Y, query)
+    best = sorted(table, key=lambda label: (-table[label], label))[:k]
+    missing = k - len(best)
+    return best + [-1] * missing, [table[label] * 2.0**-38 for label in best] + [0.0] * missing

@@ -106,7 +106,7 @@ def test_a_device_that_the_namespace_lacks_is_named(device):
             ask()
 
 
-def test_a_device_counts_by_what_it_is_not_by_its_name():
+def test_a_torch_device_counts_by_what_it_is_not_by_its_name():
     """torch calls its devices by name; its arrays have device objects."""
     torch = pytest.importorskip("torch")
     X = torch.eye(3)

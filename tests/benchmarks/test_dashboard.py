@@ -21,6 +21,7 @@ from swnn_xp.backends import BACKENDS
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.skipif(not BROWSER, reason="left out: no Chromium here"),
     pytest.mark.skipif(
         importlib.util.find_spec("asv") is None, reason="left out: asv is not installed"

@@ -14,10 +14,10 @@ def test_temporaries_stay_within_the_budget(classifier, subject, call):
     if subject.backend in ("cupy", "torch") or subject.kind != "numpy":
         pytest.skip("tracemalloc sees NumPy's memory only")
     rng = np.random.default_rng(0)
-    X = sp.random_array((20_000, 300), density=0.05, rng=rng, format="csr", dtype=np.float32)
-    Y = sp.random_array((20_000, 50), density=0.04, rng=rng, format="csr", dtype=np.float32) != 0
+    X = sp.random_array((8_000, 300), density=0.05, rng=rng, format="csr", dtype=np.float32)
+    Y = sp.random_array((8_000, 50), density=0.04, rng=rng, format="csr", dtype=np.float32) != 0
     clf = classifier(memory_budget=BUDGET).fit(X, Y)
-    queries = X[:400]  # all pairs at once would take 400 * 20,000 * 96 bytes = 768 MB
+    queries = X[:400]  # all pairs at once would take 400 * 8,000 * 96 bytes = 307 MB
     getattr(clf, call)(queries[:2])
     tracemalloc.start()
     try:

@@ -2,8 +2,8 @@
 
 import hashlib
 
-import learn.oracle
 import numpy as np
+import oracle
 import pytest
 import scipy.sparse as sp
 from contract.problems import EXAMPLES, Problem, exact_exponents, problems
@@ -17,11 +17,11 @@ Y = (X @ (RNG.random((12, 7)) < 0.2) > 2).astype(int)
 
 
 def check_topk(clf, X, Y, Q, k):
-    model = learn.oracle.stored(clf)
+    model = oracle.stored(clf)
     labels, scores = clf.predict_topk(Q, k=k)
     assert labels.shape == scores.shape == (len(Q), k)
     for row, query in enumerate(Q):
-        expected = learn.oracle.topk(model, X, Y, query, k)
+        expected = oracle.ranked_topk(model, X, Y, query, k)
         assert (labels[row].tolist(), scores[row].tolist()) == expected
 
 
@@ -45,18 +45,18 @@ def test_scores_follow_from_the_stored_integers(
 
 def test_several_segments_removed_rows_and_new_labels(ranker):
     clf = ranker(n_neighbors=9, n_candidates=4).fit(X[:48], Y[:48, :5])
-    model = learn.oracle.stored(clf)
+    model = oracle.stored(clf)
     assert model[0]["modelled"].size == 5
     clf.partial_fit(X[48:55], Y[48:55]).partial_fit(X[55:56], Y[55:56])
     assert len(clf.model_.segments) > 1
     assert clf.n_labels_ == 7
     known = np.where(np.arange(56)[:, None] < 48, Y[:56] * (np.arange(7) < 5), Y[:56])
-    check_topk(clf, X[:56], known, X[40:], 6)
+    check_topk(clf, X[:56], known, X[46:], 6)
     clf.remove([0, 7, 50])
     alive = np.setdiff1d(np.arange(56), [0, 7, 50])
-    check_topk(clf, X[alive], known[alive], X[40:], 6)
+    check_topk(clf, X[alive], known[alive], X[46:], 6)
     clf.compact()
-    check_topk(clf, X[alive], known[alive], X[40:], 6)
+    check_topk(clf, X[alive], known[alive], X[46:], 6)
 
 
 def test_more_candidates_and_labels_than_there_are(ranker):
@@ -67,7 +67,8 @@ def test_more_candidates_and_labels_than_there_are(ranker):
 
 @pytest.mark.parametrize("budget", [1, 10_000, 300_000])
 def test_blocks_and_threads_do_not_change_the_answer(ranker, budget):
-    few, theirs = X[:30], Y[:30]  # the smallest budget works on one row at a time
+    n = 15 if budget == 1 else 30  # the smallest budget works on one row at a time
+    few, theirs = X[:n], Y[:n]
     one = ranker(n_neighbors=9).fit(few, theirs)
     other = ranker(n_neighbors=9, memory_budget=budget, n_jobs=3).fit(few, theirs)
     assert stored_bytes(one) == stored_bytes(other)
@@ -76,7 +77,7 @@ def test_blocks_and_threads_do_not_change_the_answer(ranker, budget):
 
 
 def stored_bytes(clf):
-    arrays, meta = learn.oracle.stored(clf)
+    arrays, meta = oracle.stored(clf)
     return {name: array.tobytes() for name, array in arrays.items()}, meta
 
 

@@ -20,13 +20,26 @@ CASES = [
     (1, 5, 9, 2, 0, 4, 8192),
     (2, 30, 2, 0, 2, 16, 5),
     (3, 1, 1, 1, 1, 8, 23),
-    (4, 11, 7, 1, 1, 64, 16),
 ]
+LARGE = 4, 11, 7, 1, 1, 64, 16
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_kernels_are_exact(program, tmp_path, case):
     seed, *settings = case
+    check(program, tmp_path, seed, settings)
+
+
+@pytest.mark.full  # ThreadSanitizer takes ten seconds for so many threads
+@pytest.mark.parametrize("program", ["thread"], indirect=True)
+def test_two_warps_race_nowhere(program, tmp_path):
+    seed, *settings = LARGE
+    check(program, tmp_path, seed, settings)
+
+
+@pytest.mark.parametrize("program", ["address"], indirect=True)
+def test_two_warps_are_exact(program, tmp_path):
+    seed, *settings = LARGE
     check(program, tmp_path, seed, settings)
 
 

@@ -3,7 +3,8 @@
 A shell block runs in a folder of its page where debtags lies as text files. A block of text right
 after it is what it must print, with ``...`` for what may differ. A block under a comment
 ``<!-- not run: why -->`` is left out. A block may start a service that later ones use: it ends with
-the page, and where the page names one of `_PORTS`, a free one is taken.
+the page, and where the page names one of `_PORTS`, a free one is taken. Where none is started,
+`swnn` is that of `commands`.
 """
 
 import contextlib
@@ -14,10 +15,12 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from doc_fences import fences, lacks, name_of, pages
+from docs.commands import STUB
 
 from swnn_xp import datasets, write_names, write_xmc
 
@@ -38,6 +41,27 @@ def debtags_files(tmp_path_factory):
     write_names(folder / "feature_map.txt", data.feature_names)
     (folder / "avail.txt").write_text(_package_lists(data))
     return folder
+
+
+@pytest.fixture(scope="session")
+def forking_swnn(tmp_path_factory):
+    """A folder for the path, with a `swnn` that does not import everything each time."""
+    folder = tmp_path_factory.mktemp("swnn")
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    models, address = shared / "models", folder / "socket"
+    models.mkdir(exist_ok=True)
+    stub = folder / "swnn"
+    stub.write_text(STUB.format(python=sys.executable, address=str(address)))
+    stub.chmod(0o755)
+    command = [sys.executable, Path(__file__).with_name("commands.py"), address, models]
+    with subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"}) as server:
+        while not address.exists():
+            assert server.poll() is None
+            time.sleep(0.05)
+        yield folder
+        server.terminate()
 
 
 def _package_lists(data, step=10):
@@ -64,7 +88,7 @@ def test_every_block_is_run_or_says_why_not(page):
 
 
 @pytest.mark.parametrize("page", _WITH_SHELL, ids=name_of)
-def test_shell_blocks(page, debtags_files, tmp_path):
+def test_shell_blocks(page, debtags_files, forking_swnn, tmp_path):
     if module := lacks(page, shell=True):
         pytest.skip(f"left out: there is no {module}; make test-extras has it")
     blocks = fences(page)
@@ -72,20 +96,22 @@ def test_shell_blocks(page, debtags_files, tmp_path):
         pytest.skip("left out: there is no curl")
     for file in debtags_files.iterdir():
         (tmp_path / file.name).symlink_to(file)
+    services = "swnn serve" in "".join(f.text for f in blocks if f.kind == "sh")
+    path = [] if services else [forking_swnn]
     ports = _free_ports()
     with contextlib.ExitStack() as stack:
         for fence, following in zip(blocks, [*blocks[1:], None], strict=True):
             if fence.kind != "sh" or fence.reason:
                 continue
             where = f"{name_of(page)}, line {fence.line}"
-            printed = _run(_with(ports, fence.text), tmp_path, where, stack)
+            printed = _run(_with(ports, fence.text), tmp_path, path, where, stack)
             if following and following.kind == "text":
                 _compare(_with(ports, following.text), printed, where)
 
 
-def _run(script, folder, where, stack):
-    here = Path(sys.executable).parent
-    env = os.environ | {"PATH": f"{here}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
+def _run(script, folder, path, where, stack):
+    path = os.pathsep.join(map(str, [*path, Path(sys.executable).parent, os.environ["PATH"]]))
+    env = os.environ | {"PATH": path, "OMP_NUM_THREADS": "1"}
     shell = stack.enter_context(
         subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", script],

@@ -26,6 +26,7 @@ def check(tmp_path_factory):
     return run
 
 
+@pytest.mark.full  # mypy reads NumPy's types, without its cache
 def test_results_have_precise_types(check, tmp_path):
     assert check(PROGRAM).startswith("Success")
     wrong = tmp_path / "wrong.py"

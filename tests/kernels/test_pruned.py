@@ -132,7 +132,7 @@ def test_a_row_longer_than_one_by_rounding():
     rows[:2] = np.repeat([1.0, -0.002], [n_frequent, n_listed])
     rows[0, 0] = 0.999  # a little worse; completed before the best row
 
-    values, best = (oracle.units(row)[0].astype(float) for row in (query, rows[1]))
+    values, best = (oracle.quantised(row)[0].astype(float) for row in (query, rows[1]))
     bound = values[n_frequent:] @ best[n_frequent:] + np.linalg.norm(values[:n_frequent]) * 2.0**23
     assert values @ best > bound * (1 + 2.0**-14) > 0
 

@@ -109,7 +109,7 @@ def test_quantised_values_are_the_oracles():
     rows = rng.standard_normal((50, 30)) * 10.0 ** rng.integers(-300, 300, (50, 1))
     rows[0] = 1e-320
     indptr, indices, values = dense.sparse(rows)
-    expected = np.concatenate([oracle.units(row)[0] for row in rows])
+    expected = np.concatenate([oracle.quantised(row)[0] for row in rows])
     assert quantise(indptr, indices, values).tolist() == expected.tolist()
 
 
@@ -117,7 +117,7 @@ def test_rows_longer_than_one_word_of_squares():
     size = 2**19 + 3
     row = np.where(np.arange(size) % 5 == 0, -1.0, 1.0)
     quantised = quantise(np.array([0, size]), np.zeros(size), row)
-    assert np.unique(quantised).tolist() == np.unique(oracle.units(row)[0]).tolist()
+    assert np.unique(quantised).tolist() == np.unique(oracle.quantised(row)[0]).tolist()
 
 
 def test_overlaps_beyond_sixteen_bits():

@@ -75,6 +75,7 @@ SWNNRanker(n_neighbors=9, n_jobs=int(sys.argv[2])).fit(X, Y).save(sys.argv[3])
 """
 
 
+@pytest.mark.full  # test_training.py compares processes and threads too, without hash seeds
 def test_saved_models_have_the_same_bytes_whatever_the_process(tmp_path):
     """Hash seeds and numbers of threads differ; files and manifests do not."""
     children = []

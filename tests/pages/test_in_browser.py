@@ -11,7 +11,7 @@ from swnn_xp.pages import evaluation_page, reproduction_page, tuning_page
 from swnn_xp.reproduce import Line, Reproduction
 from swnn_xp.tuning import Setting, Trial, TuningResult
 
-pytestmark = needs_browser
+pytestmark = [needs_browser, pytest.mark.full]
 
 
 def found(dom, kind):

@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 from unittest import mock
 
-import learn.oracle
 import numpy as np
 import oracle
 import scipy.sparse as sp
@@ -156,14 +155,14 @@ def by_definition(case: Case, clf: Any, Q: sp.csr_array) -> Answers:
         case.Y[left].toarray(),
         clf.current_model().ranking.settings.n_neighbors,
     )
-    stored: Any = learn.oracle.stored(clf) if case.ranked else ({"g": case.weights}, {})
+    stored: Any = oracle.stored(clf) if case.ranked else ({"g": case.weights}, {})
     near, ranked = [], []
     for query in Q.toarray():
-        found = learn.oracle.neighbours(X, query, stored[0]["g"], S, case.params["beta"])
+        found = oracle.neighbours(X, query, S, case.params["beta"], stored[0]["g"])
         sims, ids = [sim for sim, _ in found], [left[i] for _, i in found]
         near.append((padded(sims, S, 0.0), padded(ids, S, -1)))
         if case.ranked:
-            ranked.append(learn.oracle.topk(stored, X, Y, query, case.k))
+            ranked.append(oracle.ranked_topk(stored, X, Y, query, case.k))
         else:
             table, _ = oracle.tally(found, Y, case.params["alpha"])
             best = oracle.best(table, case.k)

@@ -14,10 +14,11 @@ from swnn_kernels.parallel import in_order, once_property
 from swnn_kernels.records import Int64
 
 
-def test_threads_start_together_on_cold_models():
+@pytest.mark.parametrize("rounds", ["1", pytest.param("4", marks=pytest.mark.full)])
+def test_threads_start_together_on_cold_models(rounds):
     program = Path(__file__).with_name("cold.py")
     ran = subprocess.run(
-        [sys.executable, program, "4"], capture_output=True, text=True, timeout=600, check=False
+        [sys.executable, program, rounds], capture_output=True, text=True, timeout=600, check=False
     )
     assert (ran.returncode, ran.stdout) == (0, "the same answers\n"), ran.stderr
 
