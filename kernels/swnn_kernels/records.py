@@ -90,16 +90,6 @@ class QuantisedRows(NamedTuple):
         )
 
 
-class ParsedRows(NamedTuple):
-    """Consecutive rows of a text; whoever parsed them may overwrite the arrays with the next."""
-
-    label_counts: Int64  # (n_rows,)
-    labels: Int32
-    feature_counts: Int64  # (n_rows,)
-    features: Int32
-    values: Float64  # one for each feature
-
-
 class Settings(NamedTuple):
     """The method's parameters S, alpha and beta: they decide the answer."""
 

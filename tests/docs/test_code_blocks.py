@@ -19,8 +19,8 @@ import time
 from pathlib import Path
 
 import pytest
+from doc_commands import STUB
 from doc_fences import fences, lacks, name_of, pages
-from docs.commands import STUB
 
 from swnn_xp import datasets, write_names, write_xmc
 

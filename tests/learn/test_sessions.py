@@ -120,7 +120,7 @@ def test_a_session_goes_on_after_memory_was_short(monkeypatch, n_appended):
     first, second = (np.flatnonzero(X[row]) for row in (0, 1))
     session.predict_one(first, X[0, first], 1)
     with monkeypatch.context() as patch:
-        patch.setattr("swnn_kernels.learn.session.Thread", raise_memory_error)
+        patch.setattr("swnn_kernels.learn.session.ThreadBuffers", raise_memory_error)
         with pytest.raises(MemoryError):
             session.predict_one(second, X[1, second], 30)
     for k in (1, 30):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 
 from swnn_kernels._numba import table
 from swnn_kernels.parallel import in_order, once_property
