@@ -55,7 +55,7 @@ def forking_swnn(tmp_path_factory):
     stub = folder / "swnn"
     stub.write_text(STUB.format(python=sys.executable, address=str(address)))
     stub.chmod(0o755)
-    command = [sys.executable, Path(__file__).with_name("commands.py"), address, models]
+    command = [sys.executable, Path(__file__).parents[1] / "doc_commands.py", address, models]
     with subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"}) as server:
         while not address.exists():
             assert server.poll() is None
