@@ -436,7 +436,9 @@ class NeighbourEstimator(Estimator):
         ranking, queries = model.ranking, model.queries(X)
         found = ranking.find(model, queries, options)
         best = ranking.rank_found(model, queries, found, model.n_ranked(int(k)), options)
-        whole = in_slots(int(k), *best, ranking.probabilities(best, found))
+        whole: Any = (*best, ranking.probabilities(best, found))
+        if k > model.labels.n_labels:
+            whole = in_slots(int(k), *whole)
         return RankedProbabilities(*model.placement.as_input_kind(X, *whole))
 
     def predict_names(self, X: Any, k: int = 5) -> list[list[str]]:
@@ -526,7 +528,9 @@ class NeighbourEstimator(Estimator):
         X = self._same_columns(model, X)
         check_count(k, "k")
         best = model.ranking.rank(model, model.queries(X), model.n_ranked(int(k)), self.options)
-        return Ranking(*model.placement.as_input_kind(X, *in_slots(int(k), *best)))
+        if k > model.labels.n_labels:
+            best = Ranking(*in_slots(int(k), *best))
+        return Ranking(*model.placement.as_input_kind(X, *best))
 
     def _matrices(self, model: Model, X: Any, *wanted: MatrixOf) -> list[Any]:
         """What is wanted of the labels, each as a sparse matrix of X's library, from one search."""

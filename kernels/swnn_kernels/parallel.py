@@ -5,8 +5,9 @@ from __future__ import annotations
 import _thread
 import contextlib
 import itertools
+import os
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -47,6 +48,42 @@ def in_order(
             yield shared.result(index)
     finally:
         shared.stop()
+
+
+class BufferPool:
+    """Buffers that threads borrow for a call: making them costs more than a few queries do.
+
+    At most one for each core is kept, and none after an error, which may leave half an answer.
+
+    Examples
+    --------
+    >>> pool = BufferPool()
+    >>> with pool.lend(lambda held: True, lambda: [1]) as held:
+    ...     held.append(2)
+    >>> with pool.lend(lambda held: True, lambda: [1]) as held:
+    ...     print(held)
+    [1, 2]
+    """
+
+    def __init__(self) -> None:
+        self._idle: list[Any] = []
+
+    @contextlib.contextmanager
+    def lend(self, fits: Callable[[Any], bool], make: Callable[[], Item]) -> Iterator[Item]:
+        """Lend what fits, else something new."""
+        held = self._take(fits)
+        held = make() if held is None else held
+        yield held
+        if len(self._idle) < (os.cpu_count() or 1):
+            self._idle.append(held)
+
+    def _take(self, fits: Callable[[Any], bool]) -> Any:
+        """The buffers used last that fit; others are dropped, for the calls have changed."""
+        with contextlib.suppress(IndexError):
+            while True:
+                if fits(held := self._idle.pop()):
+                    return held
+        return None
 
 
 class _Shared(Generic[Item, Result]):

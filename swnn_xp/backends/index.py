@@ -24,6 +24,7 @@ from swnn_xp.vote import Votes, rank_in_blocks, vote_in_blocks
 if TYPE_CHECKING:
     from swnn_kernels.learn.candidates import Selection
     from swnn_kernels.learn.scorer import Ranker, Scorer
+    from swnn_kernels.parallel import BufferPool
 
 
 class Options(NamedTuple):
@@ -121,6 +122,10 @@ class CandidateScorer(Protocol):
     @property
     def scorer(self) -> Scorer:
         """The ranker as the kernels take it."""
+
+    @property
+    def buffers(self) -> BufferPool:
+        """Buffers of the kernels that rank batches."""
 
     def placed_ranker(self, placement: Placement) -> Ranker:
         """The ranker's arrays where a placement is."""

@@ -149,10 +149,9 @@ class NumbaIndex(Index):
         from swnn_kernels.learn.rank import rank_candidates  # only rankers need it
 
         scorer, selection = learned.scorer, learned.selection
-        near, n_jobs = (found.ids, found.similarities), options.n_jobs
-        return Ranking(
-            *rank_candidates(labels.prepared, scorer, selection, queries, near, k, n_jobs=n_jobs)
-        )
+        parts = labels.prepared, scorer, selection, queries, (found.ids, found.similarities), k
+        best = rank_candidates(*parts, n_jobs=options.n_jobs, pool=learned.buffers)
+        return Ranking(*best)
 
 
 def _remade(

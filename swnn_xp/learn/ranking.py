@@ -18,7 +18,7 @@ from swnn_kernels.learn.candidates import N_BINS, SHARE_SHIFT, Selection
 from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.learn.scorer import Ranker, Scorer
 from swnn_kernels.learn.session import CandidateRanker, RankingSession
-from swnn_kernels.parallel import once_property
+from swnn_kernels.parallel import BufferPool, once_property
 from swnn_kernels.records import frozen
 from swnn_xp.backends import Options, Settings
 from swnn_xp.learn.candidates import knots
@@ -107,6 +107,11 @@ class CandidateRanking(LabelRanking):
     def scorer(self) -> Scorer:
         """The ranker as the kernels take it."""
         return Scorer.prepare(self.checked_ranker, self.n_features)
+
+    @once_property
+    def buffers(self) -> BufferPool:
+        """Buffers of the kernels that rank batches."""
+        return BufferPool()
 
     def placed_ranker(self, placement: Any) -> Ranker:
         """The ranker where a model is; copied there once."""

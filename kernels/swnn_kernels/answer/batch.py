@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from swnn_kernels._numba import table
-from swnn_kernels.answer.searcher import Searcher
+from swnn_kernels.answer.searcher import Searcher, is_pruned
 from swnn_kernels.index.hybrid import HybridIndex
 from swnn_kernels.index.validation import check_rows
 from swnn_kernels.neighbours.records import Task
@@ -147,10 +147,21 @@ def _run(job: _Job, n_jobs: int) -> tuple[np.ndarray, np.ndarray]:
     longest = int(np.diff(queries.indptr).max(initial=0))
     task = Task(settings.alpha, settings.beta, -1, int(job.k > 0), job.removed)
 
+    wanted = job.labels, job.method, settings.n_neighbors, job.k
+    pruned = is_pruned(job.index, job.method, settings.n_neighbors, longest)
+
+    def fits(held: Searcher) -> bool:
+        (labels, *rest), (own, *others) = held.made_for, wanted
+        same = labels is own and rest == others
+        return same and held.is_pruned == pruned and held.longest >= longest
+
+    def make() -> Searcher:
+        return Searcher(job.index, *wanted, longest)
+
     def answer(first: int, last: int) -> None:
-        searcher = Searcher(job.index, job.labels, job.method, settings.n_neighbors, job.k, longest)
         mine = queries._replace(indptr=queries.indptr[first : last + 1])
-        searcher.answer(table(task), table(mine), (ids[first:last], values[first:last]))
+        with job.index.searchers.lend(fits, make) as searcher:
+            searcher.answer(table(task), table(mine), (ids[first:last], values[first:last]))
 
     in_parallel(answer, queries.n_rows, check_n_jobs(n_jobs))
     return ids, values

@@ -162,6 +162,7 @@ class Searcher:
         longest: int, budget: int = -1,
     ) -> None:  # fmt: skip
         self.k, self.longest = k, longest
+        self.made_for = labels, method, n_neighbors, k
         self.is_pruned = is_pruned(index, method, n_neighbors, longest)
         self.buffers = query_buffers(index, labels, n_neighbors, k, longest)
         self.buffers_table = table(self.buffers)

@@ -31,7 +31,7 @@ from swnn_kernels.index.build import (
     transpose,
 )
 from swnn_kernels.index.validation import check_entries, check_layout, check_rows
-from swnn_kernels.parallel import once_property
+from swnn_kernels.parallel import BufferPool, once_property
 from swnn_kernels.records import Int, Int64, QuantisedRows, Uint8, Uint32, frozen
 
 
@@ -134,6 +134,11 @@ class HybridIndex:
     def largest_row(self) -> int:
         """Size of the largest row."""
         return int(self.stored.sizes[1])
+
+    @once_property
+    def searchers(self) -> BufferPool:
+        """Searchers of batches, with their buffers."""
+        return BufferPool()
 
     @once_property
     def pruned(self) -> PrunedIndex:

@@ -38,7 +38,7 @@ from swnn_kernels.learn.scorer import (
     prefetch_model,
     prefetch_pointers,
 )
-from swnn_kernels.parallel import in_parallel
+from swnn_kernels.parallel import BufferPool, in_parallel
 from swnn_kernels.records import (
     Bool,
     Float,
@@ -249,7 +249,7 @@ class ThreadBuffers:
         self.tables = (
             table(labels), table(tally), table(scorer), table(buffers), table(look_ups),
         )  # fmt: skip
-        self.k, self.longest = k, longest
+        self.labels, self.k, self.longest = labels, k, longest
 
 
 def rank_candidates(
@@ -261,6 +261,7 @@ def rank_candidates(
     k: int,
     *,
     n_jobs: int = 1,
+    pool: BufferPool | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rank the candidates of queries whose neighbours were found before.
 
@@ -278,6 +279,8 @@ def rank_candidates(
         How many labels to return for a query.
     n_jobs : int
         Number of threads.
+    pool : BufferPool, optional
+        Of this scorer and selection: buffers of the calls before.
 
     Returns
     -------
@@ -306,11 +309,19 @@ def rank_candidates(
 
     longest = int(np.diff(queries.indptr).max(initial=0))
 
+    def fits(held: ThreadBuffers) -> bool:
+        return held.labels is labels and held.k == k and held.longest >= longest
+
+    def make() -> ThreadBuffers:
+        return ThreadBuffers(labels, scorer, selection, k, longest)
+
+    pool = BufferPool() if pool is None else pool
+
     def answer(first: int, last: int) -> None:
-        thread = ThreadBuffers(labels, scorer, selection, k, longest)
         mine = queries._replace(indptr=queries.indptr[first : last + 1])
         part = (array[first:last] for array in (ids, sims, *out))
-        _rank_found(thread.tables, table(mine), selection.alpha, *part)
+        with pool.lend(fits, make) as buffers:
+            _rank_found(buffers.tables, table(mine), selection.alpha, *part)
 
     in_parallel(answer, queries.n_rows, check_n_jobs(n_jobs))
     return out
