@@ -21,7 +21,7 @@ from swnn_xp.backends.index import DEFAULT_OPTIONS, CandidateScorer, Index, Opti
 from swnn_xp.backends.placement import Placement
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import LabelRows, QuantisedRows
-from swnn_xp.vote import Votes
+from swnn_xp.vote import Votes, vote_in_blocks
 
 
 class KernelLabels(NamedTuple):
@@ -134,7 +134,7 @@ class NumbaIndex(Index):
         self, found: Neighbours, labels: KernelLabels, alpha: float, options: Options
     ) -> Votes:
         """Let neighbours vote that were found before: every label with a vote."""
-        return super().vote_found(found, labels.rows, alpha, options)
+        return vote_in_blocks(found, labels.rows, alpha, options.memory_budget)
 
     def rank_candidates(
         self,

@@ -110,12 +110,12 @@ class HybridIndex:
     def check_lists(self, features: np.ndarray) -> None:
         """Check the postings lists of a query's features: here all are known to be sound."""
 
-    @property
+    @once_property
     def n_rows(self) -> int:
         """Number of training rows."""
         return self.stored.n_rows
 
-    @property
+    @once_property
     def n_features(self) -> int:
         """Number of features."""
         return self.stored.n_features
