@@ -266,7 +266,7 @@ docs: ## the site into docs/_build/html, then a check of every page
 report: docs ## the technical report as PDF, docs/_build/report.pdf (needs Chromium)
 	@.venv-docs/bin/python scripts/make_report.py
 
-check: test test-full lint types smoke test-extras ## everything that .ci/run runs
+check: test test-full lint types smoke test-extras ## everything a change must pass; .ci/run adds the site, nvcc, CuPy and torch, another Python
 
 clean: ## remove environments and build products
 	rm -rf .venv* docs/_build docs/generated dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .asv
