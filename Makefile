@@ -30,17 +30,18 @@ $(VENV)/.has-%: pyproject.toml
 demo: $(VENV)/.has-core ## the main job on the data set shipped with the package, within a minute
 	@$(BIN)/swnn demo
 
-# The kernels are compiled first, by two processes: each of pytest's would compile them all.
-WARM_UP = $(BIN)/python -c 'from swnn_kernels.warming import warm_searches as warm; warm()' & \
-  $(BIN)/python -c 'import swnn_kernels.warming as w; w.warm_training(); w.warm_ranking(); w.warm_rest()'; wait
+# The kernels are compiled first, by two processes: each of pytest's would compile them all, and one
+# that is compiled in a test announces itself in the output of commands.
+WARM_UP = $(1)/python -c 'from swnn_kernels.warming import warm_searches as warm; warm()' & \
+  $(1)/python -c 'import swnn_kernels.warming as w; w.warm_training(); w.warm_ranking(); w.warm_rest()'; wait
 
 test: $(VENV)/.has-test ## the test suite, on all cores; PYTHON= for another Python, TESTS= for a part of it, WRITE=1 to record how many tests there are
-	@$(WARM_UP)
+	@$(call WARM_UP,$(BIN))
 	@env -u WRITE $(BIN)/python -m pytest -n auto --dist worksteal $(if $(WRITE),--junitxml=build/test.xml) $(TESTS)
 	@$(if $(WRITE),$(BIN)/python scripts/figure_promises.py tests)
 
 test-full: $(VENV)/.has-test ## what `make test` leaves out because it takes long or needs a browser; PYTHON=, TESTS=
-	@$(WARM_UP)
+	@$(call WARM_UP,$(BIN))
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m full $(TESTS)
 
 faults: $(VENV)/.has-test ## kill saving, appending, compacting, predicting and training; lose power; use damaged and forged models; SEED=, KILLS=, DISKS=, MODELS=, WRITE=1
@@ -87,6 +88,7 @@ $(MIN_VENV)/.done: pyproject.toml
 	@touch $@
 
 test-min: $(MIN_VENV)/.done ## the suite on the lowest versions that pyproject.toml allows
+	@$(call WARM_UP,$(MIN_VENV)/bin)
 	@$(MIN_VENV)/bin/python -m pytest -n auto --dist worksteal
 
 # Dask and the HTTP service, in an environment of their own: they bring some fifty packages.
@@ -104,6 +106,7 @@ HANG_GUARD := --timeout=300 --maxfail=2 -o faulthandler_timeout=600 -o faulthand
 EXTRAS_PAGES := docs/cluster.md docs/serving.md docs/tutorials/corrections.md docs/tutorials/debian.md
 
 test-extras: $(EXTRAS_VENV)/.done ## the cluster (Dask) and the HTTP service: tests, tutorials, the page in Chromium
+	@$(call WARM_UP,$(EXTRAS_VENV)/bin)
 	@OMP_NUM_THREADS=1 timeout 900 $(EXTRAS_VENV)/bin/python -m pytest -q $(HANG_GUARD) \
 	  tests/distributed tests/serve tests/supply/test_dependencies.py tests/text/test_corpus.py swnn_xp/distributed swnn_xp/serve $(EXTRAS_PAGES) \
 	  tests/cli/test_streams.py::test_parquet tests/benchmarks/test_quality.py::test_one_vs_rest_is_that_of_scikit_learn \
