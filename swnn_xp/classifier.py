@@ -176,7 +176,7 @@ class SWNNClassifier(NeighbourEstimator):
         model = replace(
             model, feature_weights=weights, vectorizer=data.vectorizer, targets=data.targets
         )
-        self._put(self._ranked_by_votes(model))
+        self._set_model(self._ranked_by_votes(model))
         return self
 
     @classmethod
@@ -190,8 +190,8 @@ class SWNNClassifier(NeighbourEstimator):
         index_class = backend.load()
         placement = index_class.placement.find(backend.name, made.device)
         model = new_model(index_class, placement, rows, labels)
-        made._model = made._ranked_by_votes(replace(model, feature_weights=feature_weights))
-        return made
+        model = replace(model, feature_weights=feature_weights)
+        return made.with_model(made._ranked_by_votes(model))
 
     def compress(self, keep: float, *, random_state: int = 0) -> Self:
         """Keep a part of the rows, chosen at random but so that rare labels stay.
@@ -236,11 +236,11 @@ class SWNNClassifier(NeighbourEstimator):
         return explanation
 
     def check_params(self) -> None:
-        """Raise ValueError if a parameter is not what it may be."""
+        """Raise ValueError if a parameter has a value that it can't have."""
         check_count(self.n_neighbors, "n_neighbors")
         check_exponent(self.alpha, "alpha")
         check_exponent(self.beta, "beta")
-        self._check_machine()
+        self._check_execution_params()
         check_flag(self.calibrate, "calibrate")
         check_threshold(self.threshold)
         if isinstance(self.threshold, str) and not self.calibrate:

@@ -17,7 +17,7 @@ from swnn_xp.checks import (
     check_positive,
     check_seed,
     check_threshold,
-    plain,
+    to_python_scalar,
 )
 from swnn_xp.estimator import GIGABYTE, NeighbourEstimator
 from swnn_xp.learn.compression import prepare_again, train_part
@@ -197,7 +197,7 @@ class SWNNRanker(NeighbourEstimator):
         )
         backend = SearchBackend(data.index_class, data.placement, self.options)
         model = self._train(rows, data.labels, backend, data.names)
-        self._put(replace(model, vectorizer=data.vectorizer, targets=data.targets))
+        self._set_model(replace(model, vectorizer=data.vectorizer, targets=data.targets))
         return self
 
     def relearn(self, labels: Iterable[int | str] | Literal["all"] | None = None) -> Self:
@@ -205,8 +205,8 @@ class SWNNRanker(NeighbourEstimator):
 
         Rows that `partial_fit` adds vote at once, but label models know nothing of them until they
         are trained again. Each label gets the model that training everything on the current rows
-        would give it, to the last bit, if feature weights, vote score and the rule of C
-        stayed as they are; these, and probabilities, do stay. The time that takes grows with the
+        would give it, to the last bit, if feature weights, vote score and the choice
+        of C did not change; they stay as they are, and so do probabilities. The time grows with the
         rows that changed and with the rows that have one of the labels as a candidate.
 
         Label models learn from all rows. A model of which a part of the rows was kept (``keep``)
@@ -296,12 +296,12 @@ class SWNNRanker(NeighbourEstimator):
     @property
     def C_(self) -> float:
         """How closely the label models were fitted."""
-        return self._ranking().rule.C
+        return self._ranking().descent_params.C
 
     @property
     def vote_weight_(self) -> float:
         """Weight of the vote beside a label model."""
-        return self._ranking().rule.vote_weight
+        return self._ranking().descent_params.vote_weight
 
     @property
     def candidate_recall_(self) -> float:
@@ -309,15 +309,15 @@ class SWNNRanker(NeighbourEstimator):
         return self._ranking().recall
 
     def training_settings(self) -> TrainingSettings:
-        """What training is asked for."""
+        """The parameters as settings of the training."""
         options = self.options
         return TrainingSettings(
-            n_neighbors=plain(self.n_neighbors),
+            n_neighbors=to_python_scalar(self.n_neighbors),
             alpha=float(self.alpha),
             beta=float(self.beta),
-            n_candidates=plain(self.n_candidates),
-            C=plain(self.C),
-            vote_weight=plain(self.vote_weight),
+            n_candidates=to_python_scalar(self.n_candidates),
+            C=to_python_scalar(self.C),
+            vote_weight=to_python_scalar(self.vote_weight),
             rare_labels=float(self.rare_labels),
             random_state=int(self.random_state),
             calibrate=bool(self.calibrate),
@@ -326,7 +326,7 @@ class SWNNRanker(NeighbourEstimator):
         )
 
     def check_params(self) -> None:
-        """Raise ValueError if a parameter is not what it may be."""
+        """Raise ValueError if a parameter has a value that it can't have."""
         check_exponent(self.alpha, "alpha")
         check_exponent(self.beta, "beta")
         for name in ("n_neighbors", "n_candidates"):
@@ -342,7 +342,7 @@ class SWNNRanker(NeighbourEstimator):
         check_threshold(self.threshold)
         check_seed(self.random_state)
         check_part(self.keep, "keep")
-        self._check_machine()
+        self._check_execution_params()
 
     def _train(
         self,
@@ -366,14 +366,14 @@ class SWNNRanker(NeighbourEstimator):
         Where kept rows stand for others, which are not there to learn from, values go.
         """
         keep = self.keep if keep is None else keep
-        params = self.trained_params() | {"keep": plain(keep)}
+        params = self.trained_params() | {"keep": to_python_scalar(keep)}
         ranking = replace(ranking_of(model), params=params, trained=trained_now(model))
         if ranking.known is not None:
             ranking = replace(ranking, known=by_id(model, ranking.known.neighbours))
         return replace(model, ranking=ranking, values=None if keep < 1 else model.values)
 
     def _refitted(self, model: Model) -> Model:
-        """Train everything on the rows that are left; they keep their ids."""
+        """Train everything again on the rows that were not removed; they keep their ids."""
         old = compact(model)
         backend = SearchBackend(type(old.segments[0]), old.placement, self.options)
         new = self._train(old.value_rows(), old.checked_labels, backend, old.names)
@@ -389,11 +389,11 @@ class SWNNRanker(NeighbourEstimator):
 
     def trained_params(self) -> dict[str, Any]:
         """Parameters that take part in the training."""
-        return {name: plain(getattr(self, name)) for name in _TRAINED_PARAMS}
+        return {name: to_python_scalar(getattr(self, name)) for name in _TRAINED_PARAMS}
 
     def saved_params(self, model: Model) -> dict[str, Any]:
         """Parameters that a saved model keeps, of types that JSON has."""
-        return dict(ranking_of(model).params) | {"threshold": plain(self.threshold)}
+        return dict(ranking_of(model).params) | {"threshold": to_python_scalar(self.threshold)}
 
     def _ranking(self) -> CandidateRanking:
         return ranking_of(self.model_)

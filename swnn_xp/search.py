@@ -1,11 +1,10 @@
-"""Similarity of a query and a row from their dot product and overlap, by the array API.
+"""Search by the array API: similarities, the S best rows of each query, and merging such lists.
 
-``Sim = J**beta * cos``: the cosine, discounted by the Jaccard index of the two supports.
+``Sim = J**beta * cos``: the cosine, discounted by the Jaccard index of the two supports. Ties:
+larger similarity first, then the smaller row. Only similarities above 0 count.
 
-The S best rows of each query from a block of similarities, and merging two such lists.
-
-Ties: larger similarity first, then the smaller row. Only similarities above 0 count. What is called
-an id here is the number of a row in whatever is searched; the model turns it into the user's id.
+What is called an id here is the number of a row in whatever is searched; the model turns it into
+the user's id.
 """
 
 from __future__ import annotations
@@ -99,7 +98,7 @@ def top_rows(
     n_queries, n_rows = sims.shape
     kept = min(n_neighbors, n_rows)
     if n_queries == 0 or kept == 0:
-        return missing(xp, sims, n_queries, n_neighbors)
+        return empty_neighbours(xp, sims, n_queries, n_neighbors)
     ids = _chosen_ids(xp, sims, kept, kth_largest or kth_by_sorting)
     best = xp.take_along_axis(sims, ids, axis=1)
     # Ids ascend here, and the sort is stable: of equal similarities the smaller id comes first.
@@ -112,18 +111,20 @@ def top_rows(
 
 
 def padded(found: Neighbours, slots: int) -> Neighbours:
-    """Neighbours in at least this many slots; see `in_slots`."""
-    ids, similarities = in_slots(slots, found.ids, found.similarities)
+    """Pad neighbours to this many slots at least; see `pad_to`."""
+    ids, similarities = pad_to(slots, found.ids, found.similarities)
     return Neighbours(similarities, ids)
 
 
-def in_slots(slots: int, ids: Array, *values: Array) -> tuple[Array, ...]:
-    """Ids and values for one query or for many in at least this many slots, the new ones empty.
+def pad_to(slots: int, ids: Array, *values: Array) -> tuple[Array, ...]:
+    """Pad the ids and values of one query or of many to this many slots at least.
+
+    New slots hold id -1 and value 0.
 
     Examples
     --------
     >>> import numpy as np
-    >>> [part.tolist() for part in in_slots(2, np.asarray([[4]]), np.asarray([[0.5]]))]
+    >>> [part.tolist() for part in pad_to(2, np.asarray([[4]]), np.asarray([[0.5]]))]
     [[[4, -1]], [[0.5, 0.0]]]
     """
     *before, held = ids.shape
@@ -138,7 +139,7 @@ def in_slots(slots: int, ids: Array, *values: Array) -> tuple[Array, ...]:
     return with_more(ids, -1), *(with_more(part, 0) for part in values)
 
 
-def without_own(found: Neighbours, own: Array, slots: int) -> Neighbours:
+def without_self(found: Neighbours, own: Array, slots: int) -> Neighbours:
     """The first neighbours of each query that are not the query's own row.
 
     Parameters
@@ -153,7 +154,7 @@ def without_own(found: Neighbours, own: Array, slots: int) -> Neighbours:
     --------
     >>> import numpy as np
     >>> found = Neighbours(np.zeros((2, 3)), np.asarray([[4, 2, 7], [1, 0, 3]]))
-    >>> without_own(found, np.asarray([2, 9]), 2).ids.tolist()
+    >>> without_self(found, np.asarray([2, 9]), 2).ids.tolist()
     [[4, 7], [1, 0]]
     """
     xp = array_namespace(found.ids)
@@ -221,8 +222,8 @@ def kth_by_sorting(sims: Array, k: int) -> Array:
     return xp.sort(sims, axis=1)[:, sims.shape[1] - k, None]
 
 
-def missing(xp: Array, like: Array, n_queries: int, slots: int) -> Neighbours:
-    """Slots without a neighbour, on the device of ``like``."""
+def empty_neighbours(xp: Array, like: Array, n_queries: int, slots: int) -> Neighbours:
+    """Neighbours that are all empty slots, on the device of ``like``."""
     shape, dev = (n_queries, slots), device(like)
     return Neighbours(
         xp.zeros(shape, dtype=like.dtype, device=dev),

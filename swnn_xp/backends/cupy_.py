@@ -1,17 +1,13 @@
-"""The CUDA kernels of `swnn_kernels.cuda`, compiled by CuPy and called on CuPy arrays.
+"""The CuPy backend: CUDA kernels over postings, or sparse products where those do not fit.
 
-Launches go to the current stream and wait for nothing; what the host waits for between them is
-listed in `cupy_`.
-
-Learned ranking by the CUDA kernels of `swnn_kernels.cuda`: candidates, then their scores.
-
-The CuPy backend: CUDA kernels over postings, or sparse products where those do not fit.
+The kernels of `swnn_kernels.cuda` are compiled by CuPy and called on CuPy arrays: search, vote, and
+for learned rankings the candidates and their scores. Work goes to CuPy's current stream.
 
 The host waits for the device for a few scalars while a matrix is brought to canonical rows; for
 two per block of queries, to cut it out of the batch (a block has at most 8 queries, so a batch of
 256 waits 64 times); for one more per block in the product path (ties in the last slot); for one per
 batch of votes; for two per block of ranked candidates; and for results that are copied to a caller
-on the host. Work goes to CuPy's current stream.
+on the host. A launch itself waits for nothing.
 """
 
 from __future__ import annotations
@@ -171,23 +167,23 @@ def find_candidates(
     """Let the neighbours of some queries vote; no row has more than `most_labels` labels."""
     n_queries, n_neighbors = found.ids.shape
     capacity = rank_capacity(labels, n_neighbors, most_labels)
-    cuts, places = cupy.asarray(selection.cuts, dtype=cupy.int64), selection.n_candidates
+    cuts, slots = cupy.asarray(selection.cuts, dtype=cupy.int64), selection.n_candidates
     n_cuts, n_labels = len(selection.cuts), max(1, labels.n_labels)
     made = Candidates(
-        cupy.empty((n_queries, places), dtype=cupy.int32),
-        cupy.empty((n_queries, places, n_cuts), dtype=cupy.uint64),
+        cupy.empty((n_queries, slots), dtype=cupy.int32),
+        cupy.empty((n_queries, slots, n_cuts), dtype=cupy.uint64),
         cupy.zeros((n_queries, n_cuts), dtype=cupy.uint64),
     )
     launch(
         "candidates", "find_candidates", (n_queries,),
         found.ids, found.similarities, *labels[:2], cuts,
         cupy.int32(n_neighbors), cupy.int32(n_cuts), cupy.int64(n_labels),
-        cupy.int64(capacity), cupy.float64(selection.alpha), cupy.int32(places),
+        cupy.int64(capacity), cupy.float64(selection.alpha), cupy.int32(slots),
         cupy.zeros((n_queries, n_labels), dtype=cupy.int32),
         cupy.empty((n_queries, capacity), dtype=cupy.int32),
         cupy.empty((n_queries, capacity, n_cuts), dtype=cupy.uint64),
         cupy.empty((n_queries, capacity), dtype=cupy.uint64),
-        cupy.empty((n_queries, places), dtype=cupy.uint64),
+        cupy.empty((n_queries, slots), dtype=cupy.uint64),
         *made,
     )  # fmt: skip
     return made
@@ -197,18 +193,18 @@ def score_candidates(
     candidates: Candidates, queries: QuantisedRows, ranker: Ranker, k: int
 ) -> Ranking:
     """Score the candidates of some queries: the best ``k``."""
-    n_queries, places, n_cuts = candidates.votes.shape
+    n_queries, slots, n_cuts = candidates.votes.shape
     best = (
         cupy.empty((n_queries, k), dtype=cupy.int64),
         cupy.empty((n_queries, k), dtype=cupy.float64),
     )
     launch(
         "scores", "score_candidates", (n_queries,),
-        *candidates, *queries[:3], *ranker[:6], cupy.int32(places), cupy.int32(n_cuts),
+        *candidates, *queries[:3], *ranker[:6], cupy.int32(slots), cupy.int32(n_cuts),
         cupy.int64(ranker.modelled.shape[0]), cupy.int64(queries.n_features),
         cupy.int32(ranker.shift), cupy.int32(k),
         cupy.zeros((n_queries, max(1, queries.n_features)), dtype=cupy.int32),
-        cupy.zeros((n_queries, places), dtype=cupy.uint64),
+        cupy.zeros((n_queries, slots), dtype=cupy.uint64),
         cupy.empty((n_queries, k), dtype=cupy.uint64),
         cupy.empty((n_queries, k), dtype=cupy.int32),
         *best,
@@ -331,7 +327,7 @@ class CupyKernelIndex(CupyIndex):
     def rank_found(
         self, found: Neighbours, labels: Any, alpha: float, k: int, options: Options
     ) -> Ranking:
-        """Let neighbours vote that were found before: the best labels of each query."""
+        """Count the votes of given neighbours: the best labels of each query."""
         n_queries, n_neighbors = found.ids.shape
         if n_queries == 0:
             return super().rank_found(found, labels, alpha, k, options)
@@ -355,7 +351,7 @@ class CupyKernelIndex(CupyIndex):
         k: int,
         options: Options,
     ) -> Ranking | None:
-        """Rank the candidates of neighbours that were found before."""
+        """Rank the candidates of given neighbours."""
         n_queries, n_neighbors = found.ids.shape
         if n_queries == 0:
             return None

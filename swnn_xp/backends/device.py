@@ -4,11 +4,10 @@ Queries go in blocks, training rows in runs; a block and a run of rows give two 
 products and the overlaps, and the rest is the array API. Everything stays on the device: only a
 scalar now and then is copied to the host, and results for a caller who came from the host.
 
-Search by two sparse products: training rows times a dense block of queries.
-
-Both hold exact integers in float64, so the order of summation does not matter. The training rows
-are the sparse factor and the queries the dense one: a product of two sparse matrices would come
-out nearly dense, and the libraries' routines for it need memory that can't be known beforehand.
+`ProductIndex` gets both matrices as products of sparse training rows and a dense block of queries.
+They hold exact integers in float64, so the order of summation does not matter. A product of two
+sparse matrices would come out nearly dense, and the libraries' routines for it need memory that
+can't be known beforehand.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from swnn_xp.backends.index import DEFAULT_OPTIONS, PAIR_BYTES, SHARE, Index, Op
 from swnn_xp.backends.placement import DevicePlacement
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import Array, QuantisedRows, row_sizes, slice_rows
-from swnn_xp.search import kth_by_sorting, merge, missing, shifted, similarity, top_rows
+from swnn_xp.search import empty_neighbours, kth_by_sorting, merge, shifted, similarity, top_rows
 from swnn_xp.vote import Votes, join_rankings, join_votes
 
 
@@ -110,7 +109,7 @@ class DeviceIndex(Index):
 
         with self._placement.current():
             if queries.n_rows == 0 or self.n_rows == 0:
-                return missing(self.xp, self._row_sizes, queries.n_rows, n_neighbors)
+                return empty_neighbours(self.xp, self._row_sizes, queries.n_rows, n_neighbors)
             blocks = self._placement.in_blocks(queries.n_rows, self._block_size(search), find)
             sims, ids = (self.xp.concat(arrays) for arrays in zip(*blocks, strict=True))
             return Neighbours(sims, ids)
@@ -118,7 +117,7 @@ class DeviceIndex(Index):
     def rank_found(
         self, found: Neighbours, labels: Any, alpha: float, k: int, options: Options
     ) -> Ranking:
-        """Let neighbours vote that were found before: the best labels of each query."""
+        """Count the votes of given neighbours: the best labels of each query."""
 
         def best(start: int, stop: int) -> Ranking:
             return Index.rank_found(self, _queries(found, start, stop), labels, alpha, k, options)
@@ -128,7 +127,7 @@ class DeviceIndex(Index):
             return join_rankings(self._placement.in_blocks(n_queries, n_queries, best))
 
     def vote_found(self, found: Neighbours, labels: Any, alpha: float, options: Options) -> Votes:
-        """Let neighbours vote that were found before: every label with a vote."""
+        """Count the votes of given neighbours: every label with a vote."""
 
         def count(start: int, stop: int) -> Votes:
             return Index.vote_found(self, _queries(found, start, stop), labels, alpha, options)
@@ -149,7 +148,7 @@ class DeviceIndex(Index):
         ``products(run)`` gives dot products and overlaps, both (queries, rows).
         """
         xp = self.xp
-        found = missing(xp, self._row_sizes, int(query_sizes.shape[0]), search.n_neighbors)
+        found = empty_neighbours(xp, self._row_sizes, int(query_sizes.shape[0]), search.n_neighbors)
         for run in runs:
             dots, overlaps = products(run)
             sizes = self._row_sizes[None, run.first : run.last]
@@ -167,7 +166,7 @@ def _queries(found: Neighbours, start: int, stop: int) -> Neighbours:
 
 
 _FEATURE_BYTES = 16  # one (query, feature) pair: the dense quantised values and the dense ones
-_MOST_ENTRIES = 2**31 - 1  # what the 32-bit indices of the libraries' sparse matrices can count
+_MAX_ENTRIES = 2**31 - 1  # what the 32-bit indices of the libraries' sparse matrices can count
 
 
 class RowRun(NamedTuple):
@@ -246,7 +245,7 @@ def row_runs(rows: QuantisedRows, most_rows: int) -> list[tuple[int, int]]:
     while pending:
         first, last = pending.pop(0)
         entries = int(rows.indptr[last]) - int(rows.indptr[first])
-        if entries > _MOST_ENTRIES and last - first > 1:
+        if entries > _MAX_ENTRIES and last - first > 1:
             middle = (first + last) // 2
             pending[:0] = [(first, middle), (middle, last)]
         else:

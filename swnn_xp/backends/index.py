@@ -1,8 +1,8 @@
-"""What a query is given: the method's parameters, and how much of the machine it may use.
+"""What a backend is: an `Index` over training rows that finds neighbours and ranks labels.
 
-Cut training rows into runs whose temporaries fit the memory.
-
-What a backend is: an index over training rows that finds neighbours and ranks labels.
+A query brings `Options`: how much memory and how many threads it may use. `runs_that_fit` and
+`queries_that_fit` cut a search into runs of training rows and blocks of queries whose temporaries
+fit that memory. `host_search` searches any index for queries from the host.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class Index(ABC):
         """Raise ValueError unless all arrays fit together."""
         untrusted_rows(self.arrays(), self.n_features)
 
-    def shared(self, position: int, features: Any) -> tuple[Any, Any]:
+    def shared_features(self, position: int, features: Any) -> tuple[Any, Any]:
         """Find which of the ascending features a row has.
 
         Returns their indices in ``features`` and the row's quantised values.
@@ -226,14 +226,14 @@ class Index(ABC):
     def rank_found(
         self, found: Neighbours, labels: Any, alpha: float, k: int, options: Options
     ) -> Ranking:
-        """Let neighbours vote that were found before: the best labels of each query.
+        """Count the votes of given neighbours: the best labels of each query.
 
         ``labels`` is what the placement's `labels` has made of all label rows.
         """
         return rank_in_blocks(found, labels, alpha, k, options.memory_budget)
 
     def vote_found(self, found: Neighbours, labels: Any, alpha: float, options: Options) -> Votes:
-        """Let neighbours vote that were found before: every label with a vote."""
+        """Count the votes of given neighbours: every label with a vote."""
         return vote_in_blocks(found, labels, alpha, options.memory_budget)
 
     def rank_candidates(
@@ -245,7 +245,7 @@ class Index(ABC):
         k: int,
         options: Options,
     ) -> Ranking | None:
-        """Rank the candidates of neighbours that were found before, by kernels of the backend.
+        """Rank the candidates of given neighbours, by kernels of the backend.
 
         Returns None where it has none: array-API functions do it then. ``queries`` are not scaled
         by feature weights.

@@ -25,7 +25,7 @@ from swnn_xp.vote import Votes, vote_in_blocks
 
 
 class KernelLabels(NamedTuple):
-    """Label rows, and the same labels, checked, as the kernels take them: made once per model."""
+    """Label rows, and the same labels checked and prepared for the kernels, once per model."""
 
     rows: LabelRows
     prepared: Labels
@@ -68,7 +68,7 @@ class NumbaIndex(Index):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Not as it is: the kernels' index remembers addresses, which mean nothing elsewhere.
-        return _remade, (type(self), type(self.kernel_index), self.arrays())
+        return _rebuilt, (type(self), type(self.kernel_index), self.arrays())
 
     @property
     def n_rows(self) -> int:
@@ -92,9 +92,9 @@ class NumbaIndex(Index):
         """Raise ValueError unless all arrays of the index fit together."""
         self.kernel_index.check()
 
-    def shared(self, position: int, features: Any) -> tuple[Any, Any]:
+    def shared_features(self, position: int, features: Any) -> tuple[Any, Any]:
         """Find which of the features a row has: their indices and the row's quantised values."""
-        return self.kernel_index.shared(position, np.asarray(features))
+        return self.kernel_index.shared_features(position, np.asarray(features))
 
     def search(
         self,
@@ -127,13 +127,13 @@ class NumbaIndex(Index):
     def rank_found(
         self, found: Neighbours, labels: KernelLabels, alpha: float, k: int, options: Options
     ) -> Ranking:
-        """Rank labels by the votes of given neighbours, on one thread: it is soon done."""
+        """Rank labels by the votes of given neighbours, on one thread: it takes little time."""
         return Ranking(*vote_batch(labels.prepared, found.ids, found.similarities, alpha, k))
 
     def vote_found(
         self, found: Neighbours, labels: KernelLabels, alpha: float, options: Options
     ) -> Votes:
-        """Let neighbours vote that were found before: every label with a vote."""
+        """Count the votes of given neighbours: every label with a vote."""
         return vote_in_blocks(found, labels.rows, alpha, options.memory_budget)
 
     def rank_candidates(
@@ -145,7 +145,7 @@ class NumbaIndex(Index):
         k: int,
         options: Options,
     ) -> Ranking:
-        """Rank the candidates of neighbours that were found before."""
+        """Rank the candidates of given neighbours."""
         from swnn_kernels.learn.rank import rank_candidates  # only rankers need it
 
         scorer, selection = learned.scorer, learned.selection
@@ -154,7 +154,7 @@ class NumbaIndex(Index):
         return Ranking(*best)
 
 
-def _remade(
+def _rebuilt(
     index_class: type[NumbaIndex], kernel_class: type[HybridIndex], arrays: dict[str, Any]
 ) -> NumbaIndex:
     return index_class(kernel_class.from_arrays(arrays))

@@ -1,6 +1,7 @@
-"""Where the arrays of a model live, and how data gets there and back: here, the host.
+"""Where the arrays of a model live, and how data gets there and back.
 
-Arrays of a model in the memory of some device, by a library that has an array API.
+`Placement` is the host; `DevicePlacement` is the memory of some device, by a library that has an
+array API.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Block = TypeVar("Block")
 
 
 def is_cpu(device: Any) -> bool:
-    """Whether a user's word for a device, of any type, leaves data on the host."""
+    """Whether the device that a user names, in whatever type, is the CPU."""
     return device is None or (isinstance(device, str) and device == "cpu")
 
 
@@ -136,7 +137,7 @@ class DevicePlacement(Placement):
     @classmethod
     @abstractmethod
     def find_device(cls, device: Any) -> Any:
-        """Device that the user's word for it names; None means the library's default."""
+        """Device that the user names; None means the library's default."""
 
     @classmethod
     @abstractmethod
@@ -163,7 +164,7 @@ class DevicePlacement(Placement):
             return cls(backend, cls.find_device(device))
         cls._require_accepted(X, backend, "X")
         placement = cls(backend, cls.device_of(X))
-        return placement if device is None else placement._required(device, "X")
+        return placement if device is None else placement.require_device(device, "X")
 
     def moved(self, device: Any) -> Self:
         """Placement on the device that the user names; itself if it is there already."""
@@ -223,11 +224,11 @@ class DevicePlacement(Placement):
             return self.sparse(indptr, columns, values, shape)
 
     def _named(self, device: Any) -> Any:
-        """Device that the user's word for it names, as the library's arrays name theirs."""
+        """Device that the user names, as the library's arrays name theirs."""
         return self.find_device(device)
 
-    def _required(self, device: Any, name: str) -> Self:
-        """Itself, if it is on the device that the user names."""
+    def require_device(self, device: Any, name: str) -> Self:
+        """Return itself; ValueError unless it is on the device that the user names."""
         if (wanted := self._named(device)) != self.device:
             raise ValueError(f"{name} is on device {self.device}, not on {wanted}")
         return self

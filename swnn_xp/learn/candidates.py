@@ -1,10 +1,9 @@
-"""Candidates: the labels that a row's neighbours vote for, with their shares.
+"""Candidates of training rows, and the vote score that is fitted to them.
 
-They are what the ranker learns to sort: the labels that neighbours vote for and that the row does
-not have are the hard negatives.
+Candidates are the labels that a row's neighbours vote for, with their shares of the votes. They are
+what the ranker learns to sort: those that the row does not have are the hard negatives.
 
-The vote score: how likely a candidate is right, by its shares alone.
-
+The vote score says how likely a candidate is right, by its shares alone:
 ``b + sum over cuts of v * log(share + 2**-10) + v' * share``, the same for all labels, fitted by
 squared hinge. It is additive over cuts, so that a table of integers for each cut holds it.
 """
@@ -52,10 +51,10 @@ def copy_numbers(rows: QuantisedRows, labels: LabelRows) -> NDArray[np.int64]:
 
 
 class Learners(NamedTuple):
-    """The rows that look for candidates, where they are not the voters."""
+    """The rows that need candidates, where the voters are only a part of the rows."""
 
     labels: Labels
-    own: NDArray[np.int64]  # (n_rows,): voters with this number are not heard
+    ignored: NDArray[np.int64]  # (n_rows,): votes of rows with this number do not count
 
 
 class Voters(NamedTuple):
@@ -70,9 +69,9 @@ def leave_one_out(
     found: Neighbours, voters: Voters, first: int, selection: kernels.Selection
 ) -> Candidates:
     """Candidates of the rows ``first``, ``first + 1``, ... as if they were not among the voters."""
-    labels, own = voters.rows or Learners(voters.labels, voters.copies)
+    labels, ignored = voters.rows or Learners(voters.labels, voters.copies)
     truth = labels.indptr, labels.indices, first
-    return _candidates(found, voters, own[first : first + found.ids.shape[0]], truth, selection)
+    return _candidates(found, voters, ignored[first : first + found.ids.shape[0]], truth, selection)
 
 
 def candidates_of(
@@ -136,7 +135,7 @@ def knots() -> NDArray[np.float64]:
 
 
 def bin_shares() -> NDArray[np.float64]:
-    """Share that stands for each bin: its middle; 0 for the first and 1 for the last."""
+    """Share that represents each bin: its middle; 0 for the first and 1 for the last."""
     ends = knots() - SHARE_SHIFT
     return np.concatenate([[0.0], (ends[1:-1] + ends[2:]) / 2, [1.0]])
 

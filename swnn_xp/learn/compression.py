@@ -36,15 +36,17 @@ from swnn_xp.rows.quantise import quantise_rows
 from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows, slice_rows, take_rows
 
 _BLOCK = 16_384
-_SAMPLE = 5_000  # rows whose neighbours among all rows tell how vote and labels agree
+_SAMPLE = 5_000  # rows in the sample that measures how vote and labels agree
 
 
-def train_part(ready: Prepared, backend: SearchBackend, keep: float, tell: Progress) -> Model:
+def train_part(
+    ready: Prepared, backend: SearchBackend, keep: float, on_progress: Progress
+) -> Model:
     """Train a ranker on all rows, with a part of them in the index."""
     if keep < 1:
-        tell("choosing rows", 0, 1)
+        on_progress("choosing rows", 0, 1)
         ready = _compressed(ready, keep, backend)
-    ranking = train(ready.training, ready.search, ready.settings, tell)
+    ranking = train(ready.training, ready.search, ready.settings, on_progress)
     return replace(ready.model, ranking=ranking)
 
 
@@ -66,7 +68,7 @@ def _compressed(ready: Prepared, keep: float, backend: SearchBackend) -> Prepare
         labels=merged,
         row_ids=kept if ids is None else ids[kept],
     )
-    copies = copy_numbers(take_rows(ready.training.plain, kept), take_rows(labels, kept))
+    copies = copy_numbers(take_rows(ready.training.unscaled, kept), take_rows(labels, kept))
     part = Representatives(merged, nearest, copies, agreement)
     training = ready.training._replace(representatives=part)
     settings = settings.for_part(ready.asked, keep)
@@ -121,12 +123,12 @@ def prepare_again(model: Model, settings: TrainingSettings, backend: SearchBacke
     model = compact(model)
     model = replace(model, labels=model.checked_labels, version=model.version + 1, untrusted=False)
     ranking, scaled = ranking_of(model), model.rows()
-    plain = quantise_rows(unscaled_rows(model))
+    unscaled = quantise_rows(unscaled_rows(model))
     sized = settings._replace(
         n_neighbors=ranking.selection.cuts[-1], n_candidates=ranking.selection.n_candidates
     )
     return Prepared(
-        Training(plain, scaled, model.labels, weights=model.feature_weights),
+        Training(unscaled, scaled, model.labels, weights=model.feature_weights),
         model,
         host_search(model.segments[0], backend.placement, backend.options),
         sized,

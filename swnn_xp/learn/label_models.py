@@ -1,18 +1,13 @@
-"""Training on other machines: what searches and what trains labels, if not this process.
+"""The label models: for each label a linear model of what the vote score leaves open.
 
-`remote_training` holds for all training inside a ``with`` block. What is learned does not depend on
-it.
-
-The ranker: for each label a linear model of what the vote score leaves open.
-
-Scores of rows that were left out of the label models: what probabilities are fitted on.
+(row, candidate) pairs are sorted by label (`group_pairs`), and every label is trained on its own
+pairs alone (`train_labels`), on threads or, inside `remote_training`, on other machines: the result
+is the same. `quantise_models` makes of it what is stored and scored, 16-bit weights with one scale.
+`feature_weights` makes features that many label models use count more in the search.
 
 A model is too sure of the rows that it was trained on. So once a label is trained, the descent
-takes a tenth of the rows out of its solution, mends that, and scores these rows.
-
-Label models as they are stored and scored: 16-bit weights with one scale.
-
-Feature weights: features that many label models use count more in the search.
+takes a tenth of the rows out of its solution, corrects the solution for that, and scores these
+rows: `held_out_scores` are what probabilities are fitted on.
 """
 
 from __future__ import annotations
@@ -63,23 +58,23 @@ class LabelTask(NamedTuple):
     """With the costs of these labels only."""
 
 
-class Own(NamedTuple):
-    """What belongs to the labels of a run, one after the other."""
+class ChunkWeights(NamedTuple):
+    """Weights of a run of labels, one label after the other, and scores of rows left out."""
 
     features: NDArray[np.int32]
     weights: NDArray[np.float32]
     scores: NDArray[np.float32]  # of the candidates of rows left out
 
 
-def joined(runs: list[Own]) -> Own:
-    """One run after the other."""
-    return Own(*(np.concatenate(part) for part in zip(*runs, strict=True)))
+def join_chunks(runs: list[ChunkWeights]) -> ChunkWeights:
+    """Put the weights of successive runs one after the other."""
+    return ChunkWeights(*(np.concatenate(part) for part in zip(*runs, strict=True)))
 
 
 class TrainedTask(NamedTuple):
     """Models of a run of labels."""
 
-    own: Own
+    weights: ChunkWeights
     squares: NDArray[np.int64]  # (n_features,)
     sizes: NDArray[np.int64]  # (labels of the run,)
     biases: NDArray[np.float64]  # (labels of the run,)
@@ -117,13 +112,13 @@ _ROOM = 1 << 20  # weights that a thread collects before they are copied
 _CHUNK = 250_000  # pairs that a thread takes at a time
 Done = Callable[[int, int], None]
 
-_NONE = Own(np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0, np.float32))
+_NONE = ChunkWeights(np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0, np.float32))
 
 
 class _Chunk(NamedTuple):
     """What the descent finds for a run of labels, beside sizes and biases."""
 
-    own: Own
+    weights: ChunkWeights
     squares: NDArray[np.int64]
 
 
@@ -270,15 +265,15 @@ def train_labels(
         )
     with contextlib.closing(trained):  # after an error or Ctrl-C no further chunk is begun
         for (_, last), part in zip(chunks, trained, strict=True):
-            parts.append(part.own)
+            parts.append(part.weights)
             squares += part.squares
             if done is not None:
                 done(int(pairs.indptr[last]), int(pairs.indptr[-1]))
-    return _assemble(joined([_NONE, *parts]), squares, *shared[1:])
+    return _assemble(join_chunks([_NONE, *parts]), squares, *shared[1:])
 
 
 def _assemble(
-    own: Own,
+    found: ChunkWeights,
     squares: NDArray[np.int64],
     sizes: NDArray[np.int64],
     biases: NDArray[np.float64],
@@ -286,11 +281,11 @@ def _assemble(
     """Put the features of each label in ascending order."""
     indptr = pointers_of_sizes(np.maximum(sizes, 0))
     shape = sizes.size, squares.size
-    models = sp.csr_array((own.weights, own.features, indptr), shape=shape, copy=False)
+    models = sp.csr_array((found.weights, found.features, indptr), shape=shape, copy=False)
     models.sort_indices()
     features = models.indices.astype(np.int32, copy=False)
     modelled = (sizes >= 0).astype(np.uint8)
-    return LabelModels(indptr, features, models.data, biases, modelled, squares, own.scores)
+    return LabelModels(indptr, features, models.data, biases, modelled, squares, found.scores)
 
 
 def _chunks(indptr: NDArray[np.int64]) -> list[tuple[int, int]]:
@@ -318,8 +313,8 @@ def _train_chunk(
         touched=np.empty(most, np.uint8),
         squares=np.zeros(n_features, np.int64),
     )
-    room, own = 2 * n_features + _ROOM, slice(*pairs.indptr[list(chunk)])
-    n_scores = np.count_nonzero(rows.left_out[pairs.rows[own]]) if rows.left_out.size else 0
+    room, span = 2 * n_features + _ROOM, slice(*pairs.indptr[list(chunk)])
+    n_scores = np.count_nonzero(rows.left_out[pairs.rows[span]]) if rows.left_out.size else 0
     models = kernels.Models(
         np.empty(room, np.int32), np.empty(room, np.float32), sizes, biases,
         np.empty(n_scores, np.float32),
@@ -329,8 +324,8 @@ def _train_chunk(
         label, *ends = kernels.descend(rows, pairs, problem, buffers, models, label, chunk[1])
         kept, scored = ends
         found = models.features[:kept], models.weights[:kept], models.scores[:scored]
-        parts.append(Own(*(part.copy() for part in found)))
-    return _Chunk(joined(parts), buffers.squares)
+        parts.append(ChunkWeights(*(part.copy() for part in found)))
+    return _Chunk(join_chunks(parts), buffers.squares)
 
 
 def _train_remotely(
@@ -346,7 +341,7 @@ def _train_remotely(
     tasks = (_label_task(pairs, problem, chunk, n_features) for chunk in chunks)
     for (first, last), done in zip(chunks, remote.train(rows, tasks), strict=True):
         sizes[first:last], biases[first:last] = done.sizes, done.biases
-        yield _Chunk(done.own, done.squares)
+        yield _Chunk(done.weights, done.squares)
 
 
 def _label_task(
@@ -354,8 +349,8 @@ def _label_task(
 ) -> LabelTask:
     first, last = chunk
     indptr = pairs.indptr[first : last + 1]
-    own = slice(int(indptr[0]), int(indptr[-1]))
-    part = kernels.Pairs(indptr - indptr[0], *(array[own] for array in pairs[1:]))
+    span = slice(int(indptr[0]), int(indptr[-1]))
+    part = kernels.Pairs(indptr - indptr[0], *(array[span] for array in pairs[1:]))
     costs = problem._replace(costs=problem.costs[first:last])
     return LabelTask(first, problem.costs.size, n_features, part, costs)
 
@@ -366,24 +361,24 @@ def train_task(rows: kernels.DescentRows, task: LabelTask) -> TrainedTask:
     indptr, costs = np.zeros(task.n_labels + 1, np.int64), np.zeros(task.n_labels)
     indptr[first : last + 1], costs[first:last] = task.pairs.indptr, task.problem.costs
     sizes, biases = np.zeros(task.n_labels, np.int64), np.zeros(task.n_labels)
-    own, squares = _train_chunk(
+    weights, squares = _train_chunk(
         kernels.DescentRows(*map(frozen, rows)),
         kernels.Pairs(indptr, *map(np.array, task.pairs[1:])),  # writable, as where they were made
         task.problem._replace(costs=costs),
         (first, last),
         (task.n_features, sizes, biases),
     )
-    return TrainedTask(own, squares, sizes[first:last], biases[first:last])
+    return TrainedTask(weights, squares, sizes[first:last], biases[first:last])
 
 
-def judge_left_out(
+def held_out_scores(
     truth: LabelRows,
     pairs: Pairs,
     scores: NDArray[np.float32],
     vote_weight: float,
     out: NDArray[np.int64],
 ) -> HeldOutScores:
-    """Put what the descent says of the candidates of the rows ``out`` in the order of the rows.
+    """Scores of the candidates of the rows ``out``, which were left out of training, row by row.
 
     Parameters
     ----------
@@ -411,12 +406,12 @@ def judge_left_out(
     )
 
 
-MOST_WEIGHT_BITS = SCORE_BITS - QUANTISED_BITS
+MAX_WEIGHT_BITS = SCORE_BITS - QUANTISED_BITS
 """Most bits of the scale of weights: beyond, a dot product would be finer than a score."""
 _LARGEST = 2**15 - 1
 
 
-def quantise_models(models: LabelModels, tables: NDArray[np.int64], least_shift: int = 0) -> Ranker:
+def quantise_models(models: LabelModels, tables: NDArray[np.int64], min_shift: int = 0) -> Ranker:
     """Round weights to 16 bits with one power of two as scale; those that become 0 are dropped.
 
     Parameters
@@ -424,7 +419,7 @@ def quantise_models(models: LabelModels, tables: NDArray[np.int64], least_shift:
     models : LabelModels
     tables : array of int64, (2, n_cuts, N_BINS)
         Vote score of labels without and with a model.
-    least_shift : int
+    min_shift : int
         Of the scale, where other models have one already.
 
     Examples
@@ -437,7 +432,7 @@ def quantise_models(models: LabelModels, tables: NDArray[np.int64], least_shift:
     (1, [24576, -4096], True)
     """
     largest = float(np.abs(models.weights).max(initial=0.0))
-    bits = MOST_WEIGHT_BITS - least_shift
+    bits = MAX_WEIGHT_BITS - min_shift
     while bits > 0 and largest * 2.0**bits > _LARGEST:
         bits -= 1
     rounded = np.rint(models.weights.astype(np.float64) * 2.0**bits)
@@ -450,7 +445,7 @@ def quantise_models(models: LabelModels, tables: NDArray[np.int64], least_shift:
         biases=np.rint(models.biases * 2.0**SCORE_BITS).astype(np.int64),
         modelled=models.modelled,
         tables=tables.reshape(-1),
-        shift=MOST_WEIGHT_BITS - bits,
+        shift=MAX_WEIGHT_BITS - bits,
     )
 
 

@@ -24,7 +24,7 @@ from swnn_xp.backends import Options, Settings
 from swnn_xp.learn.candidates import knots
 from swnn_xp.learn.explain import RankedExplanation, explain_candidate, has_model, linear_parts
 from swnn_xp.learn.neighbours import KnownNeighbours
-from swnn_xp.learn.settings import Rule
+from swnn_xp.learn.settings import DescentParams
 from swnn_xp.learn.staleness import Trained
 from swnn_xp.model.calibration import (
     Calibration,
@@ -35,12 +35,12 @@ from swnn_xp.model.calibration import (
 )
 from swnn_xp.model.explain import explain_votes
 from swnn_xp.model.files import SavedModel
-from swnn_xp.model.model import CSR, Extra, LabelRanking, MatrixOf, Model, Queries, RankOne
+from swnn_xp.model.model import CSR, Extra, LabelRanking, MatrixOf, Model, Queries, RowRanker
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.canonical import check_pointers, check_range, is_ascending
 from swnn_xp.rows.input_kind import host_array, host_rows
 from swnn_xp.rows.records import Array, LabelRows, QuantisedRows, longest_row, slice_rows
-from swnn_xp.search import in_slots
+from swnn_xp.search import pad_to
 from swnn_xp.store import StoreError
 from swnn_xp.vote import Votes, join_rankings, rank, vote, vote_weights
 
@@ -77,8 +77,8 @@ class CandidateRanking(LabelRanking):
     n_features: int
     recall: float
     """Share of the training rows' labels among the first 50 candidates, of those that could be."""
-    rule: Rule
-    """C, weight of the vote and of missed positives, as used."""
+    descent_params: DescentParams
+    """C, weight of the vote and of missed positives, as used; a saved model calls it ``rule``."""
     calibration: Calibration | None = None
     """Map from score to probability; None where there were too few rows, or it was not wanted."""
     trained: Trained | None = None
@@ -89,7 +89,7 @@ class CandidateRanking(LabelRanking):
     """The estimator's parameters at training."""
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without what is cached: copies on a device can't be pickled, and are soon made again.
+        # Without what is cached: copies on a device can't be pickled, and are quickly made again.
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
@@ -125,9 +125,9 @@ class CandidateRanking(LabelRanking):
     def rank_found(
         self, model: Model, queries: Queries, found: Neighbours, k: int, options: Options
     ) -> Ranking:
-        """Rank the candidates of neighbours that were found before."""
+        """Rank the candidates of given neighbours."""
         index, labels, placement = model.segments[0], model.placed_labels, model.placement
-        rows = queries.plain
+        rows = queries.unscaled
         best = index.rank_candidates(found, labels, rows, self, k, options)
         if best is not None:
             return best
@@ -199,13 +199,13 @@ class CandidateRanking(LabelRanking):
         found = self.find(model, queries, options)
         with model.placement.current():
             found = Neighbours(*map(host_array, found))
-            scaled, plain = host_rows(queries.scaled), host_rows(queries.plain)
+            scaled, unscaled = host_rows(queries.scaled), host_rows(queries.unscaled)
         base = explain_votes(model, scaled, found, label, alpha)
         voters = {voter.row for voter in base.voters}
         voted = np.asarray([i >= 0 and model.id_of(int(i)) in voters for i in found.ids[0]])
         vote = self._vote_score(vote_weights(found, alpha)[0], voted, has_model(ranker, label))
         names = model.names.get("feature_names")
-        parts = linear_parts(ranker, label, plain)
+        parts = linear_parts(ranker, label, unscaled)
         return explain_candidate(base, vote, parts, names, self.calibration)
 
     def _vote_score(self, weights: Any, voted: Any, is_modelled: bool) -> int:
@@ -225,7 +225,7 @@ class CandidateRanking(LabelRanking):
         parts = model.placed_labels.prepared, self.scorer, self.selection
         return RankingSession(index, parts, settings, **options)
 
-    def one_ranker(self, model: Model) -> RankOne:
+    def row_ranker(self, model: Model) -> RowRanker:
         """Rank the candidates of neighbours from several segments."""
         ranker = CandidateRanker(model.placed_labels.prepared, self.scorer, self.selection)
 
@@ -256,7 +256,7 @@ class CandidateRanking(LabelRanking):
             "alpha": self.selection.alpha,
             "beta": self.beta,
             "recall": self.recall,
-            "rule": self.rule._asdict(),
+            "rule": self.descent_params._asdict(),
         }
         if self.trained is not None:
             n_rows, next_id, arrays["label_rows"], arrays["label_next_ids"] = self.trained
@@ -284,7 +284,9 @@ class CandidateRanking(LabelRanking):
             if not 1 <= n_candidates <= max(1, saved.counts["n_labels"]):  # they decide on memory
                 raise ValueError(f"n_candidates: {n_candidates}")
             selection = Selection(cuts, n_candidates, _number(meta["alpha"]))
-            rule = Rule(**{name: _number(value) for name, value in meta["rule"].items()})
+            descent = DescentParams(
+                **{name: _number(value) for name, value in meta["rule"].items()}
+            )
             beta, recall = _number(meta["beta"]), _number(meta["recall"])
             counts = _count(meta["n_rows"]), _count(meta["next_id"], _LARGEST_ID)
             trained = Trained(*counts, arrays["label_rows"], arrays["label_next_ids"])
@@ -300,7 +302,7 @@ class CandidateRanking(LabelRanking):
             known = KnownNeighbours(*(arrays[name] for name in _NEIGHBOURS))
         params = {name: value for name, value in saved.params.items() if name != "threshold"}
         more = calibration_from(saved), trained, known
-        return cls(ranker, selection, beta, n_features, recall, rule, *more, params)
+        return cls(ranker, selection, beta, n_features, recall, descent, *more, params)
 
 
 def ranking_of(model: Model) -> CandidateRanking:
@@ -488,5 +490,5 @@ def _best(label: Array, score: Array, k: int) -> Ranking:
     order = xp.argsort(-score, axis=1, stable=True)[:, : min(k, label.shape[1])]
     label, score = (xp.take_along_axis(array, order, axis=1) for array in (label, score))
     score = xp.where(label >= 0, score, xp.zeros_like(score))
-    label, score = in_slots(k, label, score)
+    label, score = pad_to(k, label, score)
     return Ranking(label, xp.astype(score, xp.float64) * 2.0**-SCORE_BITS)

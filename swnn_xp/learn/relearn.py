@@ -1,7 +1,7 @@
-"""Train some labels again, on the rows of the moment.
+"""Train some labels again, on the current rows.
 
 A label's model depends on the rows that have it as a candidate: those with one of the label's rows
-among their neighbours. The neighbours of all rows are kept beside the model (`known_neighbours`),
+among their neighbours. The neighbours of all rows are kept beside the model (`KnownNeighbours`),
 so that only these rows vote again, and only rows with new neighbours are searched. Feature weights,
 vote score and probabilities stay as they are.
 """
@@ -37,9 +37,9 @@ _HOST = np.empty((0, 0))
 
 
 def relearn_labels(
-    model: Model, wanted: NDArray[np.bool_], settings: TrainingSettings, tell: Progress
+    model: Model, wanted: NDArray[np.bool_], settings: TrainingSettings, on_progress: Progress
 ) -> Model:
-    """Train the wanted labels again; the model is the same but for what was learned.
+    """Train the wanted labels again; return the model with what was learned.
 
     Parameters
     ----------
@@ -47,31 +47,34 @@ def relearn_labels(
     wanted : array of bool (n_labels,)
     settings : TrainingSettings
         Of the training before; what was left to the data then stays as it was.
-    tell : callable
+    on_progress : callable
         Shows progress.
     """
     ranking = ranking_of(model)
     scaled = model.rows()
-    plain = quantise_rows(model.value_rows(scaled))
+    unscaled = quantise_rows(model.value_rows(scaled))
     near = refresh_neighbours(
-        model, ranking.known, scaled, _width(model), _searcher(model, scaled, settings, tell)
+        model, ranking.known, scaled, _width(model), _searcher(model, scaled, settings, on_progress)
     )
     chosen = _rows_with(model, wanted, near)
-    blocks = _candidates(model, (plain, scaled), near, chosen, settings, tell)
+    blocks = _candidates(model, (unscaled, scaled), near, chosen, settings, on_progress)
     for block in blocks:
         block.labels[(block.labels >= 0) & ~wanted[block.labels]] = -1
     truth = _only(take_rows(model.checked_labels, chosen), wanted)
     n_cuts = len(ranking.selection.cuts)
     table = ranking.checked_ranker.tables.reshape(2, n_cuts, N_BINS)[1]
-    missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if ranking.rule.missed > 0 else None
+    missed = (
+        float(table[:, 0].sum()) * 2.0**-SCORE_BITS if ranking.descent_params.missed > 0 else None
+    )
     pairs = group_pairs(blocks, truth, lambda bins: offsets_of(bins, table), missed)
-    problem = label_problem(model.label_counts, ranking.rule, settings)
+    problem = label_problem(model.label_counts, ranking.descent_params, settings)
     rows = np.flatnonzero(live_mask(model))  # all of them: their lengths decide on the scales
-    places = np.searchsorted(rows, chosen).astype(np.int32)
+    positions = np.searchsorted(rows, chosen).astype(np.int32)
     models = train_labels(
-        take_rows(plain, rows), pairs._replace(rows=places[pairs.rows]), problem, settings.n_jobs,
-        lambda done, total: tell("label models", done, total),
-        scales_of(model.feature_weights, ranking.rule),
+        take_rows(unscaled, rows), pairs._replace(rows=positions[pairs.rows]), problem,
+        settings.n_jobs,
+        lambda done, total: on_progress("label models", done, total),
+        scales_of(model.feature_weights, ranking.descent_params),
     )  # fmt: skip
     trained = None if ranking.trained is None else retrained(ranking.trained, model, wanted)
     ranker = replace_models(ranking.checked_ranker, models, wanted)
@@ -87,7 +90,7 @@ def _width(model: Model) -> int:
 
 
 def _searcher(
-    model: Model, scaled: QuantisedRows, settings: TrainingSettings, tell: Progress
+    model: Model, scaled: QuantisedRows, settings: TrainingSettings, on_progress: Progress
 ) -> SearchPositions:
     options, step = Options(settings.memory_budget, settings.n_jobs), _block_size(model, settings)
 
@@ -97,7 +100,7 @@ def _searcher(
             queries = model.placement.rows(take_rows(scaled, some))
             found = model.search(queries, _width(model), model.ranking.settings.beta, options)
             yield some, Neighbours(*model.placement.as_input_kind(_HOST, *found))
-            tell("neighbours", first + some.size, asked.size)
+            on_progress("neighbours", first + some.size, asked.size)
 
     return search
 
@@ -119,11 +122,11 @@ def _candidates(
     near: NDArray[np.int32],
     chosen: NDArray[np.int64],
     settings: TrainingSettings,
-    tell: Progress,
+    on_progress: Progress,
 ) -> list[Candidates]:
     """Leave-one-out candidates of the chosen rows, by their neighbours."""
-    labels, selection, (plain, scaled) = model.checked_labels, ranking_of(model).selection, rows
-    voters = Voters(Labels.prepare(labels.indptr, labels.indices), copy_numbers(plain, labels))
+    labels, selection, (unscaled, scaled) = model.checked_labels, ranking_of(model).selection, rows
+    voters = Voters(Labels.prepare(labels.indptr, labels.indices), copy_numbers(unscaled, labels))
     searched, step = scaled.prepared(), _block_size(model, settings)
     blocks = []
     for first in range(0, chosen.size, step):
@@ -132,7 +135,7 @@ def _candidates(
         found = Neighbours(sims, near[some].astype(np.int64))
         truth = take_rows(labels, some)
         blocks.append(candidates_of(found, voters, some, truth, selection))
-        tell("candidates", first + some.size, chosen.size)
+        on_progress("candidates", first + some.size, chosen.size)
     return blocks
 
 
@@ -141,7 +144,7 @@ def _block_size(model: Model, settings: TrainingSettings) -> int:
 
 
 def _only(labels: LabelRows, wanted: NDArray[np.bool_]) -> LabelRows:
-    """Rows with the wanted labels alone."""
+    """The rows with none but the wanted labels."""
     kept = wanted[labels.indices]
     before = pointers_of_sizes(kept.astype(np.int64))
     return LabelRows(before[labels.indptr], labels.indices[kept], labels.n_labels)
@@ -152,7 +155,7 @@ def replace_models(ranker: Ranker, models: LabelModels, wanted: NDArray[np.bool_
 
     All weights share one scale: if a new weight needs a larger one, the old ones are rounded to it.
     """
-    new = quantise_models(models, ranker.tables, least_shift=ranker.shift)
+    new = quantise_models(models, ranker.tables, min_shift=ranker.shift)
     n_labels, n_old = wanted.size, ranker.modelled.size
     old_labels = np.repeat(np.arange(n_old), np.diff(ranker.indptr))
     weights = ranker.weights
@@ -188,6 +191,6 @@ def _by_label(
     indptr = pointers_of_sizes(sizes[0] + sizes[1])
     features, weights = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.int16)
     for (labels, *values), size in zip((old, new), sizes, strict=True):
-        places = np.arange(labels.size) + (indptr[:-1] - pointers_of_sizes(size)[:-1])[labels]
-        features[places], weights[places] = values
+        positions = np.arange(labels.size) + (indptr[:-1] - pointers_of_sizes(size)[:-1])[labels]
+        features[positions], weights[positions] = values
     return indptr, features, weights

@@ -1,10 +1,11 @@
-"""Rare labels first: what is added to the score of a label because few rows have it.
+"""The whole recipe of training: from rows and labels to feature weights and a ranking.
 
-The whole recipe: from rows and labels to feature weights and a ranker.
+`prepare` learns feature weights on a part of the rows and indexes all rows, scaled by them. `train`
+then finds the neighbours of every training row, takes the labels that these vote for as candidates
+(leave-one-out: a row and its copies do not vote for it), fits the vote score to the candidates, and
+trains the label models. Searches run on any backend; their results come to the host.
 
-Leave-one-out searches of training: on any backend, with results on the host.
-
-What comes before label models: feature weights, and an index over the rows scaled by them.
+`rarity` is what ``rare_labels`` adds to the score of a label that few rows have.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ from swnn_xp.learn.label_models import (
     LabelModels,
     feature_weights,
     group_pairs,
-    judge_left_out,
+    held_out_scores,
     quantise_models,
     remote_trainer,
     train_labels,
 )
-from swnn_xp.learn.neighbours import KnownNeighbours, noted
+from swnn_xp.learn.neighbours import KnownNeighbours, record_neighbours
 from swnn_xp.learn.ranking import CandidateRanking
-from swnn_xp.learn.settings import Rule, TrainingSettings, label_costs
+from swnn_xp.learn.settings import DescentParams, TrainingSettings, label_costs
 from swnn_xp.metrics import propensities_of_counts
 from swnn_xp.model.calibration import Calibration, chosen_rows, fit_calibration
 from swnn_xp.model.changes import new_model
@@ -111,14 +112,15 @@ class Representatives(NamedTuple):
     copies: NDArray[np.int64]
     """Numbers that copies among them share: none of them votes where one does not."""
     agreement: float
-    """Of vote and labels with all rows in the index: what is kept must not change the rule."""
+    """Of vote and labels with all rows in the index: what is kept must not change
+    the descent's parameters."""
 
 
 class Training(NamedTuple):
-    """The rows, as the ranker and as the search see them."""
+    """The training rows in two forms, for the label models and for the search, and their labels."""
 
-    plain: QuantisedRows
-    """Not scaled by feature weights: what the label models learn from."""
+    unscaled: QuantisedRows
+    """What the label models learn from."""
     scaled: QuantisedRows
     labels: LabelRows
     representatives: Representatives | None = None
@@ -127,33 +129,37 @@ class Training(NamedTuple):
     """Feature weights, if there are any."""
 
     def voters(self) -> Voters:
-        """The rows that vote, and which of them a row must not hear: its copies."""
+        """The rows that vote, and for each row those whose votes do not count: its copies."""
         own = Labels.prepare(self.labels.indptr, self.labels.indices)
         if self.representatives is None:
-            return Voters(own, copy_numbers(self.plain, self.labels))
+            return Voters(own, copy_numbers(self.unscaled, self.labels))
         voting, nearest, copies, _ = self.representatives
         labels = Labels.prepare(voting.indptr, voting.indices)
-        unheard = np.append(copies, -1)[nearest]
-        return Voters(labels, copies, Learners(own, unheard))
+        ignored = np.append(copies, -1)[nearest]
+        return Voters(labels, copies, Learners(own, ignored))
 
 
 def learn_feature_weights(
-    rows: ValueRows, labels: LabelRows, settings: TrainingSettings, index: Indexer, tell: Progress
+    rows: ValueRows,
+    labels: LabelRows,
+    settings: TrainingSettings,
+    index: Indexer,
+    on_progress: Progress,
 ) -> tuple[NDArray[np.float64], float]:
     """Feature weights, learned from a part of the rows, and the candidates' recall there."""
     part = part_of_rows(rows, settings)
     some = rows if part is None else take_rows(rows, part)
-    plain = quantise_rows(some)
-    training = Training(plain, plain, labels if part is None else take_rows(labels, part))
+    unscaled = quantise_rows(some)
+    training = Training(unscaled, unscaled, labels if part is None else take_rows(labels, part))
 
-    def tell_first(stage: str, done: int, total: int) -> None:
-        tell(f"feature weights: {stage}", done, total)
+    def on_weights_progress(stage: str, done: int, total: int) -> None:
+        on_progress(f"feature weights: {stage}", done, total)
 
     settings = settings.for_weights()
-    blocks = find_blocks(training, index(plain), settings, tell_first)
-    judged = judge(training, blocks, settings, tell_first)
-    models, _ = _label_models(training, judged, settings, tell_first)
-    return feature_weights(models.squares, plain.indices), judged.recall
+    blocks = find_blocks(training, index(unscaled), settings, on_weights_progress)
+    stats = measure_candidates(training, blocks, settings, on_weights_progress)
+    models, _ = _label_models(training, stats, settings, on_weights_progress)
+    return feature_weights(models.squares, unscaled.indices), stats.recall
 
 
 def part_of_rows(rows: ValueRows, settings: TrainingSettings) -> NDArray[np.int64] | None:
@@ -171,7 +177,7 @@ def part_of_rows(rows: ValueRows, settings: TrainingSettings) -> NDArray[np.int6
 
 
 def train(
-    training: Training, search: Search, settings: TrainingSettings, tell: Progress
+    training: Training, search: Search, settings: TrainingSettings, on_progress: Progress
 ) -> CandidateRanking:
     """Learn vote score and label models.
 
@@ -182,19 +188,20 @@ def train(
         Searches an index over the scaled rows.
     settings : TrainingSettings
         With their sizes chosen: see `TrainingSettings.with_sizes`.
-    tell : callable
+    on_progress : callable
         Shows progress.
     """
-    found, known = find_neighbours(training, search, settings, tell), list[KnownNeighbours]()
-    if training.representatives is None:  # else relearning would need rows that are gone
-        found = noted(found, training.scaled.n_rows, settings.cuts[-1] + 1, known)
+    found, known = find_neighbours(training, search, settings, on_progress), list[KnownNeighbours]()
+    if training.representatives is None:  # else relearning would need rows that were not kept
+        found = record_neighbours(found, training.scaled.n_rows, settings.cuts[-1] + 1, known)
     blocks = to_candidates(training, found, settings)
-    ranking = train_judged(training, judge(training, blocks, settings, tell), settings, tell)
+    stats = measure_candidates(training, blocks, settings, on_progress)
+    ranking = train_ranking(training, stats, settings, on_progress)
     return replace(ranking, known=known[0] if known else None)
 
 
-class Judged(NamedTuple):
-    """Candidates of all rows, and what can be said of them before any label has a model."""
+class CandidateStats(NamedTuple):
+    """Candidates of all rows, and what is known of them before any label has a model."""
 
     blocks: list[Candidates]
     score: VoteScore
@@ -202,84 +209,86 @@ class Judged(NamedTuple):
     agreement: float
     row_size: float
 
-    def rule(self, settings: TrainingSettings) -> Rule:
-        """What the descent uses."""
-        return settings.rule(self.agreement, self.row_size)
+    def descent_params(self, settings: TrainingSettings) -> DescentParams:
+        """Parameters of the descent, chosen by these statistics where they were left open."""
+        return settings.descent_params(self.agreement, self.row_size)
 
 
-def judge(
-    training: Training, blocks: list[Candidates], settings: TrainingSettings, tell: Progress
-) -> Judged:
+def measure_candidates(
+    training: Training, blocks: list[Candidates], settings: TrainingSettings, on_progress: Progress
+) -> CandidateStats:
     """Fit the vote score to candidates, and count how many labels are among them."""
-    tell("vote score", 0, 1)
+    on_progress("vote score", 0, 1)
     score = fit_vote_score(*_sample(blocks, settings))
-    plain, labels = training.plain, training.labels
+    unscaled, labels = training.unscaled, training.labels
     recall, part = candidate_recall(blocks, labels), training.representatives
     agreement = vote_agreement(blocks, labels) if part is None else part.agreement
-    return Judged(blocks, score, recall, agreement, plain.indices.size / max(1, plain.n_rows))
+    return CandidateStats(
+        blocks, score, recall, agreement, unscaled.indices.size / max(1, unscaled.n_rows)
+    )
 
 
-def train_judged(
+def train_ranking(
     training: Training,
-    judged: Judged,
+    stats: CandidateStats,
     settings: TrainingSettings,
-    tell: Progress,
+    on_progress: Progress,
     *,
     keep: bool = False,
 ) -> CandidateRanking:
-    """Learn label models; the candidates are thrown away on the way unless they are to be kept."""
-    models, calibration = _label_models(training, judged, settings, tell, keep)
-    rule = judged.rule(settings)
-    tables = np.stack([judged.score.tables(weight) for weight in (1.0, rule.vote_weight)])
+    """Train label models on the candidates, which are dropped on the way unless ``keep`` is set."""
+    models, calibration = _label_models(training, stats, settings, on_progress, keep)
+    descent = stats.descent_params(settings)
+    tables = np.stack([stats.score.tables(weight) for weight in (1.0, descent.vote_weight)])
     ranker = quantise_models(models, tables)
     added = _rarity(training.labels, settings)
     return CandidateRanking(
         ranker._replace(biases=ranker.biases + added),
         selection_of(settings, training.labels.n_labels),
         settings.beta,
-        training.plain.n_features,
-        judged.recall,
-        rule,
+        training.unscaled.n_features,
+        stats.recall,
+        descent,
         calibration,
     )
 
 
 def _label_models(
     training: Training,
-    judged: Judged,
+    stats: CandidateStats,
     settings: TrainingSettings,
-    tell: Progress,
+    on_progress: Progress,
     keep: bool = False,
 ) -> tuple[LabelModels, Calibration | None]:
-    rule = judged.rule(settings)
-    table = judged.score.tables(rule.vote_weight)
-    missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if rule.missed > 0 else None
-    pairs = group_pairs(
-        judged.blocks, training.labels, lambda bins: offsets_of(bins, table), missed
-    )
+    descent = stats.descent_params(settings)
+    table = stats.score.tables(descent.vote_weight)
+    missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if descent.missed > 0 else None
+    pairs = group_pairs(stats.blocks, training.labels, lambda bins: offsets_of(bins, table), missed)
     if not keep:
-        judged.blocks.clear()  # the pairs hold all that is needed
+        stats.blocks.clear()  # the pairs hold all that is needed
     labels = training.labels
     n_rows = np.bincount(labels.indices, minlength=labels.n_labels)
-    problem = label_problem(n_rows, rule, settings)
+    problem = label_problem(n_rows, descent, settings)
     out = None
     if settings.calibrate:
         out = chosen_rows(labels.n_rows, _LEFT_OUT, settings.random_state)
     models = train_labels(
-        training.plain, pairs, problem, settings.n_jobs,
-        lambda done, total: tell("label models", done, total),
-        scales_of(training.weights, rule), out,
+        training.unscaled, pairs, problem, settings.n_jobs,
+        lambda done, total: on_progress("label models", done, total),
+        scales_of(training.weights, descent), out,
     )  # fmt: skip
     if out is None:
         return models, None
-    judged_out = judge_left_out(labels, pairs, models.scores, rule.vote_weight, out)
-    added = _rarity(labels, settings)[judged_out.labels] * 2.0**-SCORE_BITS
-    return models, fit_calibration(judged_out._replace(scores=judged_out.scores + added))
+    held_out = held_out_scores(labels, pairs, models.scores, descent.vote_weight, out)
+    added = _rarity(labels, settings)[held_out.labels] * 2.0**-SCORE_BITS
+    return models, fit_calibration(held_out._replace(scores=held_out.scores + added))
 
 
-def scales_of(weights: NDArray[np.float64] | None, rule: Rule) -> NDArray[np.float64] | None:
+def scales_of(
+    weights: NDArray[np.float64] | None, descent: DescentParams
+) -> NDArray[np.float64] | None:
     """Scales of the features for label models; None leaves them as they are."""
-    return None if weights is None or rule.scale_power == 0 else weights**rule.scale_power
+    return None if weights is None or descent.scale_power == 0 else weights**descent.scale_power
 
 
 def _rarity(labels: LabelRows, settings: TrainingSettings) -> NDArray[np.int64]:
@@ -287,11 +296,13 @@ def _rarity(labels: LabelRows, settings: TrainingSettings) -> NDArray[np.int64]:
     return rarity(counts, labels.n_rows, settings.rare_labels)
 
 
-def label_problem(n_rows: NDArray[np.int64], rule: Rule, settings: TrainingSettings) -> Problem:
+def label_problem(
+    n_rows: NDArray[np.int64], descent: DescentParams, settings: TrainingSettings
+) -> Problem:
     """The problem that label models minimise, given the number of rows of each label."""
     return Problem(
-        costs=label_costs(rule.C, n_rows, settings.C_power),
-        missed=max(rule.missed, 1e-9),
+        costs=label_costs(descent.C, n_rows, settings.C_power),
+        missed=max(descent.missed, 1e-9),
         missed_bias=1.0,
         tolerance=settings.tolerance,
         passes=settings.passes,
@@ -301,14 +312,16 @@ def label_problem(n_rows: NDArray[np.int64], rule: Rule, settings: TrainingSetti
 
 
 def find_blocks(
-    training: Training, search: Search, settings: TrainingSettings, tell: Progress
+    training: Training, search: Search, settings: TrainingSettings, on_progress: Progress
 ) -> list[Candidates]:
     """Leave-one-out candidates of all rows, a block at a time."""
-    return to_candidates(training, find_neighbours(training, search, settings, tell), settings)
+    return to_candidates(
+        training, find_neighbours(training, search, settings, on_progress), settings
+    )
 
 
 def find_neighbours(
-    training: Training, search: Search, settings: TrainingSettings, tell: Progress
+    training: Training, search: Search, settings: TrainingSettings, on_progress: Progress
 ) -> Iterator[Neighbours]:
     """Neighbours of all rows, a block at a time: one more than vote, for each finds itself."""
     scaled, selection = training.scaled, selection_of(settings, training.labels.n_labels)
@@ -316,7 +329,7 @@ def find_neighbours(
     for first in range(0, scaled.n_rows, size):
         last = min(first + size, scaled.n_rows)
         yield search(slice_rows(scaled, first, last), selection.cuts[-1] + 1, settings.beta)
-        tell("neighbours", last, scaled.n_rows)
+        on_progress("neighbours", last, scaled.n_rows)
 
 
 def to_candidates(
@@ -338,7 +351,7 @@ def to_candidates(
 
 
 def candidate_recall(blocks: list[Candidates], labels: LabelRows) -> float:
-    """Share of the rows' labels that are among the first 50 candidates, of those that could be."""
+    """Share of the rows' labels among the first 50 candidates, of those that can be candidates."""
     right = sum(int(block.right[:, :_FIRST_CANDIDATES].sum()) for block in blocks)
     return right / max(1, _possible(labels))
 
@@ -346,9 +359,10 @@ def candidate_recall(blocks: list[Candidates], labels: LabelRows) -> float:
 def vote_agreement(
     blocks: list[Candidates], labels: LabelRows, n_rows: NDArray[np.int64] | None = None
 ) -> float:
-    """Share of the rows' labels that are among as many first candidates, of those that could be.
+    """How far vote and labels agree: the share of each row's n labels among its first n candidates.
 
-    ``n_rows`` counts the rows of each label, where there are more rows than these.
+    Labels that leave-one-out can't find do not count. ``n_rows`` holds the number of rows of each
+    label, where there are more rows than these.
     """
     sizes, right, first = np.diff(labels.indptr), 0, 0
     for block in blocks:
@@ -444,7 +458,7 @@ def prepare(
     labels: LabelRows,
     settings: TrainingSettings,
     backend: SearchBackend,
-    tell: Progress,
+    on_progress: Progress,
     *,
     weighted: bool = True,
     names: Mapping[str, list[str]] | None = None,
@@ -454,12 +468,12 @@ def prepare(
     weights, recall = None, 1.0
     if weighted:
         index = host_indexer(index_class, placement, options)
-        weights, recall = learn_feature_weights(rows, labels, settings, index, tell)
-    plain, scaled = quantise_rows(rows), quantise_rows(rows, weights)
+        weights, recall = learn_feature_weights(rows, labels, settings, index, on_progress)
+    unscaled, scaled = quantise_rows(rows), quantise_rows(rows, weights)
     model = new_model(index_class, placement, placement.rows(scaled), labels, names or {})
     remote = remote_trainer()
     return Prepared(
-        Training(plain, scaled, labels, weights=weights),
+        Training(unscaled, scaled, labels, weights=weights),
         replace(model, feature_weights=weights),
         remote.index(scaled) if remote else host_search(model.segments[0], placement, options),
         settings.with_sizes(recall),

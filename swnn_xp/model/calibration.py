@@ -19,7 +19,7 @@ from swnn_xp.model.model import Extra
 from swnn_xp.rows.records import pointers_of_sizes
 from swnn_xp.store import StoreError
 
-MOST_ROWS = 10_000
+MAX_ROWS = 10_000
 """Rows that a map is fitted on, at most."""
 _FEWEST_PAIRS = 100  # fewer say too little
 _LABELS = 10  # best labels of a row that a map is fitted on
@@ -116,18 +116,18 @@ def chosen_rows(n_rows: int, share: float, seed: int) -> NDArray[np.int64]:
     >>> chosen_rows(50, 0.1, seed=0).size
     5
     """
-    wanted = min(int(np.ceil(n_rows * share)), MOST_ROWS)
+    wanted = min(int(np.ceil(n_rows * share)), MAX_ROWS)
     return np.sort(np.random.default_rng(seed).choice(n_rows, wanted, replace=False))
 
 
-def fit_calibration(judged: HeldOutScores) -> Calibration | None:
+def fit_calibration(held_out: HeldOutScores) -> Calibration | None:
     """Fit the map on the best labels of each row, the threshold on all; None for too few pairs."""
-    order = np.lexsort((judged.labels, -judged.scores, judged.rows))
-    best = order[_place_in_row(judged.rows[order]) < _LABELS]
+    order = np.lexsort((held_out.labels, -held_out.scores, held_out.rows))
+    best = order[_rank_in_row(held_out.rows[order]) < _LABELS]
     if best.size < _FEWEST_PAIRS:
         return None
-    ends, values = isotonic(judged.scores[best], judged.right[best])
-    threshold = f1_threshold(judged.scores, judged.right, judged.n_positives)
+    ends, values = isotonic(held_out.scores[best], held_out.right[best])
+    threshold = f1_threshold(held_out.scores, held_out.right, held_out.n_positives)
     return Calibration(ends, values, threshold)
 
 
@@ -162,7 +162,7 @@ def isotonic(
 
 
 def f1_threshold(scores: NDArray[np.float64], right: NDArray[np.bool_], n_positives: int) -> float:
-    """Score from which on labels are to be predicted for the largest micro-F1.
+    """Score from which on predicting labels gives the largest micro-F1.
 
     Examples
     --------
@@ -176,8 +176,8 @@ def f1_threshold(scores: NDArray[np.float64], right: NDArray[np.bool_], n_positi
     return float(scores[order][np.argmax(np.where(last, quality, -1.0))])
 
 
-def _place_in_row(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Place of each pair among those of its row, which stand side by side."""
+def _rank_in_row(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rank of each pair among those of its row, which stand side by side."""
     firsts = np.flatnonzero(np.append(True, rows[1:] != rows[:-1])) if rows.size else rows
     sizes = np.diff(np.append(firsts, rows.size))
     return np.arange(rows.size) - np.repeat(pointers_of_sizes(sizes)[:-1], sizes)
@@ -212,7 +212,7 @@ def calibration_from(saved: SavedModel) -> Calibration | None:
 
 
 def score_probability(scores: Any, calibration: Calibration | None = None) -> Any:
-    """Probability that a label that a ranker gave this score is right.
+    """Probability that a label with this score, given by a ranker, is right.
 
     Without a calibration it follows from the loss: the minimum of the expected squared hinge is at
     ``score = 2 * probability - 1``.

@@ -1,6 +1,6 @@
-"""Fewer rows in the index: a part of them that has every label, as far as it goes.
+"""How one model becomes the next: append, remove, compact, move to another backend or device.
 
-How one model becomes the next: append, remove, compact, move to another backend or device.
+`covering_rows` chooses the rows of a smaller model, so that every label keeps some while they fit.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def remove(model: Model, ids: ArrayLike) -> Model:
     removed = np.zeros(model.n_positions, bool) if old is None else old.copy()
     removed[positions] = True
     marked = replace(model, removed=removed, version=model.version + 1)
-    marked.keep_derived(model, "checked_labels", "placed_labels", "_placed_ids")
+    marked.keep_derived(model, "checked_labels", "placed_labels", "placed_ids")
     return marked
 
 

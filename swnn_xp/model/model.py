@@ -41,18 +41,18 @@ from swnn_xp.text.vectorizer import TextVectorizer
 
 
 def known_names(**names: list[str] | None) -> dict[str, list[str]]:
-    """Keep those that are known."""
+    """Names by what they name, without those that are None."""
     return {what: known for what, known in names.items() if known is not None}
 
 
-def more_row_names(
+def extend_row_names(
     old: list[str] | None, n_old: int, new: list[str] | None, n_new: int
 ) -> list[str] | None:
     """Names of the rows after some were appended; rows without a name get one from their id.
 
     Examples
     --------
-    >>> more_row_names(None, 1, ["b"], 1)
+    >>> extend_row_names(None, 1, ["b"], 1)
     ['row 0', 'b']
     """
     if old is None and new is None:
@@ -61,14 +61,14 @@ def more_row_names(
     return known + ([f"row {n_old + i}" for i in range(n_new)] if new is None else new)
 
 
-def more_label_uris(
+def extend_label_uris(
     old: list[str] | None, names: list[str] | None, n_labels: int
 ) -> list[str] | None:
     """Addresses of the labels after some were appended; a new label's is its name.
 
     Examples
     --------
-    >>> more_label_uris(["http://example.org/1"], ["old", "new"], 2)
+    >>> extend_label_uris(["http://example.org/1"], ["old", "new"], 2)
     ['http://example.org/1', 'new']
     """
     if old is None or names is None:
@@ -112,12 +112,12 @@ class Queries:
 
     @once_property
     def scaled(self) -> QuantisedRows:
-        """What the indexed rows, scaled too, are compared with."""
+        """The rows scaled by the feature weights, as the indexed rows are: what is searched for."""
         return self._placement.quantise(self._rows, self._weights)
 
     @once_property
-    def plain(self) -> QuantisedRows:
-        """What label models weigh."""
+    def unscaled(self) -> QuantisedRows:
+        """The rows as given, not scaled by feature weights: what label models score."""
         return self.scaled if self._weights is None else self._placement.quantise(self._rows)
 
 
@@ -132,8 +132,8 @@ MatrixOf = Literal["scores", "probabilities", "predicted"]
 """What a matrix (n_queries, n_labels) may hold."""
 CSR = tuple[Array, Array, Array]
 """Pointers, labels and values."""
-RankOne = Callable[[Any, Any, Neighbours, int], Ranking]
-"""Ranks one row, given as indices and values, by its neighbours (by position): the best k."""
+RowRanker = Callable[[Any, Any, Neighbours, int], Ranking]
+"""Ranks the labels of one row, given its indices, values and neighbours (by position): best k."""
 
 
 class LabelRanking(ABC):
@@ -164,7 +164,7 @@ class LabelRanking(ABC):
     def rank_found(
         self, model: Model, queries: Queries, found: Neighbours, k: int, options: Options
     ) -> Ranking:
-        """Rank labels by neighbours that were found before."""
+        """Rank labels by given neighbours."""
 
     @abstractmethod
     def probabilities(self, best: Ranking, found: Neighbours) -> Array:
@@ -190,8 +190,8 @@ class LabelRanking(ABC):
         """Open a session of the kernels that searches and ranks in one call: one segment only."""
 
     @abstractmethod
-    def one_ranker(self, model: Model) -> RankOne:
-        """Make what ranks single rows whose neighbours come from several segments."""
+    def row_ranker(self, model: Model) -> RowRanker:
+        """Make a function that ranks single rows whose neighbours come from several segments."""
 
     @abstractmethod
     def probabilities_one(self, scores: Any, similarities: Any) -> Any:
@@ -208,7 +208,7 @@ class LabelRanking(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Training rows, their labels, and which of them still count."""
+    """Training rows, their labels, and which rows were removed."""
 
     segments: tuple[Index, ...]
     """Indexes of one backend over successive runs of rows, the oldest first."""
@@ -244,7 +244,7 @@ class Model:
     """Where the model was before it was first moved; None if it never was."""
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without what is cached: copies on a device can't be pickled, and are soon made again.
+        # Without what is cached: copies on a device can't be pickled, and are quickly made again.
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def with_ranking(self, ranking: LabelRanking) -> Model:
@@ -367,7 +367,7 @@ class Model:
 
     def with_ids(self, found: Neighbours) -> Neighbours:
         """Turn positions into ids; -1 stays."""
-        known = self._placed_ids
+        known = self.placed_ids
         if known is None or not known.shape[0]:
             return found
         xp = array_namespace(found.ids)
@@ -399,10 +399,10 @@ class Model:
             raise ValueError(f"there is no row {wanted[~there][0]}")
         return positions
 
-    def shared(self, position: int, features: Any) -> tuple[Any, Any]:
-        """Find which of the ascending features a row has; see `Index.shared`."""
+    def shared_features(self, position: int, features: Any) -> tuple[Any, Any]:
+        """Find which of the ascending features a row has; see `Index.shared_features`."""
         at = int(np.searchsorted(self.offsets, position, side="right")) - 1
-        return self.segments[at].shared(position - self.offsets[at], features)
+        return self.segments[at].shared_features(position - self.offsets[at], features)
 
     @once_property
     def placed_labels(self) -> Any:
@@ -410,7 +410,8 @@ class Model:
         return self.placement.labels(self.checked_labels)
 
     @once_property
-    def _placed_ids(self) -> Array | None:
+    def placed_ids(self) -> Array | None:
+        """Id of each position, where the placement is; None while they are the same."""
         return None if self.row_ids is None else self.placement.to_device(self.row_ids)
 
     @once_property

@@ -12,16 +12,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from swnn_xp.backends import resolve
-from swnn_xp.learn.settings import Rule, TrainingSettings
+from swnn_xp.learn.settings import DescentParams, TrainingSettings
 from swnn_xp.learn.train import (
     Prepared,
     Progress,
     SearchBackend,
     find_neighbours,
-    judge,
+    measure_candidates,
     prepare,
     to_candidates,
-    train_judged,
+    train_ranking,
 )
 from swnn_xp.model.targets import encode_labels, label_matrix
 from swnn_xp.ranker import SWNNRanker
@@ -174,23 +174,27 @@ class _Run:
         """Labels of the held-out rows by each setting; candidates are shared by those of one S."""
         training, options = ready.training, self._ranker.options
         queries = self._X[self.fold.test]
-        plain = ready.model.queries(queries)
+        prepared_queries = ready.model.queries(queries)
         for S, mine in _by_size(tried).items():
             first = Neighbours(asked.similarities[:, :S], asked.ids[:, :S])
             settings = tried[mine[0]]
             blocks = to_candidates(training, neighbours, settings)
-            judged = judge(training, blocks, settings, on_progress)
-            done: dict[Rule, NDArray[np.int64]] = {}  # what "auto" has become may be there already
+            stats = measure_candidates(training, blocks, settings, on_progress)
+            done: dict[
+                DescentParams, NDArray[np.int64]
+            ] = {}  # what "auto" has become may be there already
             for i in mine:
-                rule = judged.rule(tried[i])
-                if rule not in done:
+                descent = stats.descent_params(tried[i])
+                if descent not in done:
                     stage = f"setting {len(self.scores) + 1} of {len(tried)}: "
                     in_stage = _staged(on_progress, stage)
-                    ranking = train_judged(training, judged, tried[i], in_stage, keep=True)
+                    ranking = train_ranking(training, stats, tried[i], in_stage, keep=True)
                     model = ready.model
-                    best = ranking.rank_found(model, plain, first, self._metric.k, options)
-                    done[rule] = model.placement.as_input_kind(queries, best.labels)[0]
-                yield i, done[rule]
+                    best = ranking.rank_found(
+                        model, prepared_queries, first, self._metric.k, options
+                    )
+                    done[descent] = model.placement.as_input_kind(queries, best.labels)[0]
+                yield i, done[descent]
 
 
 def _by_size(tried: list[TrainingSettings]) -> dict[int, list[int]]:
@@ -206,7 +210,7 @@ def _check(settings: list[RankingSetting], params: dict[str, Any]) -> None:
     tuned = [name for name in RankingSetting._fields if name in params]
     if tuned:
         raise ValueError(f"{tuned[0]} is tuned: give it in the grid")
-    SWNNRanker._check_known(params)
+    SWNNRanker.check_known_params(params)
     for setting in settings:
         SWNNRanker(**params, **setting._asdict()).check_params()
 

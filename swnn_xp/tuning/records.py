@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from swnn_xp.notebook import facts
+from swnn_xp.notebook import facts_table
 from swnn_xp.rows.canonical import label_rows
 
 _PAPER_PAIRS = ((0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 1.0), (2.0, 0.0), (2.0, 1.0))
@@ -60,7 +60,7 @@ class Trial(NamedTuple, Generic[AnySetting]):
 def to_trials(
     settings: Sequence[AnySetting], scores: Sequence[Sequence[float]], n_rows: Sequence[int]
 ) -> tuple[Trial[AnySetting], ...]:
-    """Sum up the scores of each fold; a fold counts by the rows that were asked."""
+    """Sum up the scores of each fold; a fold counts by its number of test rows."""
     of_folds, sizes = np.asarray(scores), np.asarray(n_rows)
     means, spreads = sizes / sizes.sum() @ of_folds, of_folds.std(axis=0)
     return tuple(map(Trial, settings, means.tolist(), spreads.tolist()))
@@ -102,7 +102,7 @@ class _Result(Generic[AnySetting]):
             named = trial.setting._asdict().items()
             setting = ", ".join(f"{name}={value}" for name, value in named)
             rows[setting] = f"{100 * trial.score:.2f} %" + " (chosen)" * (trial is self.best)
-        return facts(f"{self.metric} of {len(self.trials)} settings", rows)
+        return facts_table(f"{self.metric} of {len(self.trials)} settings", rows)
 
 
 @dataclass(frozen=True)

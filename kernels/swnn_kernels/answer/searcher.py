@@ -58,7 +58,7 @@ def is_pruned(index: HybridIndex, method: str, n_neighbors: int, longest: int) -
 
 
 def room_for(size: int, n_features: int) -> int:
-    """Length of queries to make buffers for when one of this size has come.
+    """Length of queries to allocate buffers for, once a query of this size has come.
 
     Twice as much as it needs; but beyond the longest query of the pruned search the slower
     exhaustive one would answer all.
@@ -85,7 +85,7 @@ def query_buffers(
         overlaps=np.zeros(n_rows if is_wide else 0, dtype=np.int32),
         sims=np.empty(found),
         rows=np.empty(found, dtype=np.int64),
-        **vote_buffers(labels.most_voted(found), k)._asdict(),
+        **vote_buffers(labels.max_voted(found), k)._asdict(),
     )
 
 
