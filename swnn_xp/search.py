@@ -14,7 +14,7 @@ from collections.abc import Callable
 from array_api_compat import array_namespace, device
 
 from swnn_xp.results import Neighbours
-from swnn_xp.rows.quantise import DOT_SCALE
+from swnn_xp.rows.canonical import DOT_SCALE
 from swnn_xp.rows.records import Array
 
 

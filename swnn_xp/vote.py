@@ -15,7 +15,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from swnn_xp.results import Neighbours, Ranking
-from swnn_xp.rows.quantise import WEIGHT_SCALE
+from swnn_xp.rows.canonical import WEIGHT_SCALE
 from swnn_xp.rows.records import Array, LabelRows, longest_row
 from swnn_xp.search import power
 

@@ -17,8 +17,7 @@ import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier, read_xmc
 from swnn_xp.backends import BACKENDS, Backend
-from swnn_xp.rows.canonical import canonical_rows
-from swnn_xp.rows.quantise import quantise_rows
+from swnn_xp.rows.canonical import canonical_rows, quantise_rows
 from swnn_xp.rows.records import QuantisedRows
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "eurlex57k"

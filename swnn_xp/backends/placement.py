@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swnn_xp.checks import check_width
-from swnn_xp.rows.canonical import canonical_rows, to_csr
+from swnn_xp.rows.canonical import canonical_rows, quantise_rows, to_csr
 from swnn_xp.rows.input_kind import host_array, host_rows, input_kind, is_host, map_rows
 from swnn_xp.rows.on_device import Entries, canonical_entries, quantise_on_device
-from swnn_xp.rows.quantise import quantise_rows
 from swnn_xp.rows.records import Array, LabelRows, QuantisedRows, ValueRows
 
 Block = TypeVar("Block")

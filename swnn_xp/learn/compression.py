@@ -32,7 +32,7 @@ from swnn_xp.learn.train import (
 )
 from swnn_xp.model.changes import compact, covering_rows, new_model
 from swnn_xp.model.model import Model
-from swnn_xp.rows.quantise import quantise_rows
+from swnn_xp.rows.canonical import quantise_rows
 from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows, slice_rows, take_rows
 
 _BLOCK = 16_384

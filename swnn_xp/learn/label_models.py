@@ -40,7 +40,7 @@ from swnn_kernels.records import frozen
 from swnn_xp.backends.index import Search
 from swnn_xp.learn.candidates import Candidates
 from swnn_xp.model.calibration import HeldOutScores
-from swnn_xp.rows.quantise import QUANTISED_BITS, QUANTISED_SCALE
+from swnn_xp.rows.canonical import QUANTISED_BITS, QUANTISED_SCALE
 from swnn_xp.rows.records import LabelRows, QuantisedRows, pointers_of_sizes
 
 

@@ -30,7 +30,7 @@ from swnn_xp.learn.staleness import retrained
 from swnn_xp.learn.train import Progress, block_size, label_problem, offsets_of, rarity, scales_of
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours
-from swnn_xp.rows.quantise import quantise_rows
+from swnn_xp.rows.canonical import quantise_rows
 from swnn_xp.rows.records import LabelRows, QuantisedRows, pointers_of_sizes, take_rows
 
 _HOST = np.empty((0, 0))

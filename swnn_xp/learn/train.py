@@ -50,7 +50,7 @@ from swnn_xp.model.calibration import Calibration, chosen_rows, fit_calibration
 from swnn_xp.model.changes import new_model
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours
-from swnn_xp.rows.quantise import quantise_rows
+from swnn_xp.rows.canonical import quantise_rows
 from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows, slice_rows, take_rows
 
 LARGEST = 1000.0

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from swnn_xp.model.model import Model
 from swnn_xp.notebook import facts_table, neighbour_graph
 from swnn_xp.results import Neighbours
+from swnn_xp.rows.canonical import DOT_SCALE, WEIGHT_SCALE
 from swnn_xp.rows.input_kind import host_matrix
-from swnn_xp.rows.quantise import DOT_SCALE, WEIGHT_SCALE
 from swnn_xp.rows.records import LabelRows, QuantisedRows
 from swnn_xp.vote import vote_weights
 

@@ -1,6 +1,6 @@
 """Canonical quantised rows made where the data lives, by the array API; no copy to the host.
 
-The twin of `swnn_xp.rows.canonical` and `swnn_xp.rows.quantise` for arrays of any namespace on any
+The twin of `swnn_xp.rows.canonical` for arrays of any namespace on any
 device, with the same bits and the same errors. Only a handful of scalars cross to the host:
 the range of the columns, whether all is finite and ascending, the longest row.
 """
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from array_api_compat import array_namespace, device
 
 from swnn_xp.rows import canonical as checks
-from swnn_xp.rows.quantise import MAGNITUDE_SCALE, QUANTISED_SCALE, WORD_BITS
+from swnn_xp.rows.canonical import MAGNITUDE_SCALE, QUANTISED_SCALE, WORD_BITS
 from swnn_xp.rows.records import Array, QuantisedRows, ValueRows
 
 _CHUNK = 1 << 22  # non-zeros handled at a time: bounds the temporaries to about 300 MB
@@ -71,7 +71,7 @@ def canonical_entries(entries: Entries, name: str) -> ValueRows:
 
 
 def quantise_on_device(rows: ValueRows, feature_weights: Array | None = None) -> QuantisedRows:
-    """Scale canonical rows to unit length in fixed point, as `swnn_xp.rows.quantise` does.
+    """Scale canonical rows to unit length in fixed point, as `swnn_xp.rows.canonical` does.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def _quantised(row: Array, indptr: Array, values: Array) -> Array:
     scaled = xp.round(values / xp.take(_largest(values, indptr, row), row) * MAGNITUDE_SCALE)
     squares = xp.astype(scaled, xp.int64)
     squares = squares * squares
-    # Two words, so that no row is too long for int64; see `swnn_xp.rows.quantise`.
+    # Two words, so that no row is too long for int64; see `swnn_xp.rows.canonical`.
     high = _row_sums(squares >> WORD_BITS, indptr)
     low = _row_sums(squares & low_word, indptr)
     high, low = high + (low >> WORD_BITS), low & low_word

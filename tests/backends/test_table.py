@@ -216,8 +216,7 @@ def test_portable_backend_keeps_namespaces_and_devices_apart():
 
 def test_rows_with_repeats_zeros_and_extremes_are_the_same_everywhere():
     from swnn_xp.rows import on_device as portable
-    from swnn_xp.rows.canonical import canonical_rows
-    from swnn_xp.rows.quantise import quantise_rows
+    from swnn_xp.rows.canonical import canonical_rows, quantise_rows
 
     rng = np.random.default_rng(5)
     for seed in range(30):

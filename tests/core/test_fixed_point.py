@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from swnn_xp.rows import quantise as ours
-from swnn_xp.rows.quantise import LARGEST_QUANTISED, MAGNITUDE_SCALE, QUANTISED_SCALE, WORD_BITS
+from swnn_xp.rows import canonical as ours
+from swnn_xp.rows.canonical import LARGEST_QUANTISED, MAGNITUDE_SCALE, QUANTISED_SCALE, WORD_BITS
 
 
 def test_the_scales_are_those_of_the_method():

@@ -11,8 +11,7 @@ import numpy as np
 import oracle
 import scipy.sparse as sp
 
-from swnn_xp.rows.canonical import canonical_rows, label_rows
-from swnn_xp.rows.quantise import quantise_rows
+from swnn_xp.rows.canonical import canonical_rows, label_rows, quantise_rows
 
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[1] / "kernels" / "swnn_kernels" / "cuda"

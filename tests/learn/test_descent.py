@@ -10,8 +10,7 @@ from swnn_kernels.learn import descent as kernels
 from swnn_kernels.learn.descent import MISSED, Pairs, Problem
 from swnn_xp.learn import label_models as descent
 from swnn_xp.learn.label_models import LabelModels, train_labels
-from swnn_xp.rows.canonical import canonical_rows
-from swnn_xp.rows.quantise import quantise_rows
+from swnn_xp.rows.canonical import canonical_rows, quantise_rows
 
 N, D, L = 90, 14, 5
 RNG = np.random.default_rng(3)

@@ -13,8 +13,7 @@ from swnn_xp import SWNNRanker
 from swnn_xp.learn import neighbours as known_neighbours
 from swnn_xp.learn.neighbours import KnownNeighbours, refresh_neighbours
 from swnn_xp.results import Neighbours
-from swnn_xp.rows.canonical import canonical_rows
-from swnn_xp.rows.quantise import quantise_rows
+from swnn_xp.rows.canonical import canonical_rows, quantise_rows
 
 X, Y = rows_and_labels(150, 20, 12, seed=3)
 X[1], X[2] = 0, X[0]  # a row without features, and a copy

@@ -7,8 +7,7 @@ from swnn_kernels.learn.candidates import Selection, find_candidates
 from swnn_kernels.vote import Labels
 from swnn_xp import SWNNClassifier
 from swnn_xp.learn.candidates import Voters, copy_numbers, leave_one_out
-from swnn_xp.rows.canonical import canonical_rows, label_rows
-from swnn_xp.rows.quantise import quantise_rows
+from swnn_xp.rows.canonical import canonical_rows, label_rows, quantise_rows
 
 S, CUTS, K = 10, (2, 5, 10), 4
 
