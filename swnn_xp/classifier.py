@@ -190,8 +190,8 @@ class SWNNClassifier(NeighbourEstimator):
         index_class = backend.load()
         placement = index_class.placement.find(backend.name, made.device)
         model = new_model(index_class, placement, rows, labels)
-        made._model = made._ranked_by_votes(replace(model, feature_weights=feature_weights))
-        return made
+        model = replace(model, feature_weights=feature_weights)
+        return made.with_model(made._ranked_by_votes(model))
 
     def compress(self, keep: float, *, random_state: int = 0) -> Self:
         """Keep a part of the rows, chosen at random but so that rare labels stay.

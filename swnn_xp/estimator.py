@@ -627,7 +627,7 @@ class NeighbourEstimator(Estimator):
         **params
             Parameters that replace the saved ones, such as ``n_neighbors`` or ``backend``.
         """
-        cls._check_known(params)
+        cls.check_known_params(params)
         saved = open_model(path, cls.saved_as, mmap=mmap, verify=verify)
         try:
             loaded = cls(**(saved.params | params))

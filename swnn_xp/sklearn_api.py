@@ -62,7 +62,7 @@ class Estimator:
         Those of search, votes and the machine count from the next call on. Parameters that a
         ranker was trained with need a new `fit`: until then, its queries raise.
         """
-        self._check_known(params)
+        self.check_known_params(params)
         for name, value in params.items():
             setattr(self, name, value)
         return self
@@ -76,7 +76,8 @@ class Estimator:
         return list(inspect.signature(cls).parameters)
 
     @classmethod
-    def _check_known(cls, params: Iterable[str]) -> None:
+    def check_known_params(cls, params: Iterable[str]) -> None:
+        """Raise ValueError if there is no parameter of one of the names."""
         known = cls._parameter_names()
         for name in params:
             if name not in known:

@@ -57,7 +57,7 @@ class ArrayApiPlacement(DevicePlacement):
             return cls(backend, "cpu")
         cls._require_accepted(X, backend, "X")
         placement = cls(backend, cls.device_of(X), array_namespace(X))
-        return placement if device is None else placement._required(device, "X")
+        return placement if device is None else placement.require_device(device, "X")
 
     def moved(self, device: Any) -> Self:
         """Placement on another device of the same namespace; itself if it is there already."""

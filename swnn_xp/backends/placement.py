@@ -163,7 +163,7 @@ class DevicePlacement(Placement):
             return cls(backend, cls.find_device(device))
         cls._require_accepted(X, backend, "X")
         placement = cls(backend, cls.device_of(X))
-        return placement if device is None else placement._required(device, "X")
+        return placement if device is None else placement.require_device(device, "X")
 
     def moved(self, device: Any) -> Self:
         """Placement on the device that the user names; itself if it is there already."""
@@ -226,8 +226,8 @@ class DevicePlacement(Placement):
         """Device that the user's word for it names, as the library's arrays name theirs."""
         return self.find_device(device)
 
-    def _required(self, device: Any, name: str) -> Self:
-        """Itself, if it is on the device that the user names."""
+    def require_device(self, device: Any, name: str) -> Self:
+        """Return itself; ValueError unless it is on the device that the user names."""
         if (wanted := self._named(device)) != self.device:
             raise ValueError(f"{name} is on device {self.device}, not on {wanted}")
         return self

@@ -122,7 +122,7 @@ def remove(model: Model, ids: ArrayLike) -> Model:
     removed = np.zeros(model.n_positions, bool) if old is None else old.copy()
     removed[positions] = True
     marked = replace(model, removed=removed, version=model.version + 1)
-    marked.keep_derived(model, "checked_labels", "placed_labels", "_placed_ids")
+    marked.keep_derived(model, "checked_labels", "placed_labels", "placed_ids")
     return marked
 
 

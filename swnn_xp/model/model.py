@@ -367,7 +367,7 @@ class Model:
 
     def with_ids(self, found: Neighbours) -> Neighbours:
         """Turn positions into ids; -1 stays."""
-        known = self._placed_ids
+        known = self.placed_ids
         if known is None or not known.shape[0]:
             return found
         xp = array_namespace(found.ids)
@@ -410,7 +410,8 @@ class Model:
         return self.placement.labels(self.checked_labels)
 
     @once_property
-    def _placed_ids(self) -> Array | None:
+    def placed_ids(self) -> Array | None:
+        """Id of each position, where the placement is; None while they are the same."""
         return None if self.row_ids is None else self.placement.to_device(self.row_ids)
 
     @once_property

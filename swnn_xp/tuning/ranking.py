@@ -206,7 +206,7 @@ def _check(settings: list[RankingSetting], params: dict[str, Any]) -> None:
     tuned = [name for name in RankingSetting._fields if name in params]
     if tuned:
         raise ValueError(f"{tuned[0]} is tuned: give it in the grid")
-    SWNNRanker._check_known(params)
+    SWNNRanker.check_known_params(params)
     for setting in settings:
         SWNNRanker(**params, **setting._asdict()).check_params()
 
