@@ -175,6 +175,6 @@ def check_threshold(value: Any) -> None:
         raise ValueError(f"threshold must be 'f1' or a number from 0 to 1, got {value!r}")
 
 
-def plain(value: Any) -> Any:
+def to_python_scalar(value: Any) -> Any:
     """Turn NumPy's numbers, which a search over parameters leaves behind, into Python's."""
     return value.item() if isinstance(value, np.generic) else value

@@ -39,10 +39,10 @@ from swnn_xp.model.model import (
     LabelRanking,
     MatrixOf,
     Model,
+    extend_label_uris,
+    extend_row_names,
     known_names,
     label_id,
-    more_label_uris,
-    more_row_names,
 )
 from swnn_xp.model.targets import (
     Targets,
@@ -56,7 +56,7 @@ from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
 from swnn_xp.rows.canonical import exact_values
 from swnn_xp.rows.input_kind import as_texts, host_array, host_matrix
 from swnn_xp.rows.records import LabelRows, ValueRows
-from swnn_xp.search import in_slots
+from swnn_xp.search import pad_to
 from swnn_xp.sklearn_api import Estimator, ModelChangedError, not_fitted
 from swnn_xp.store import StoreError
 from swnn_xp.text.vectorizer import TextVectorizer, fit_vectorizer, term_names
@@ -382,8 +382,8 @@ class NeighbourEstimator(Estimator):
         names = known_names(
             feature_names=old.get("feature_names"),
             label_names=check_names(label_names, width, "label_names") or old.get("label_names"),
-            label_uris=more_label_uris(old.get("label_uris"), label_names, width),
-            row_names=more_row_names(old.get("row_names"), model.next_id, added, rows.n_rows),
+            label_uris=extend_label_uris(old.get("label_uris"), label_names, width),
+            row_names=extend_row_names(old.get("row_names"), model.next_id, added, rows.n_rows),
         )
         values = None if model.values is None else exact_values(host_array(given.values))
         return replace(append(model, rows, labels, names, values), targets=targets)
@@ -438,7 +438,7 @@ class NeighbourEstimator(Estimator):
         best = ranking.rank_found(model, queries, found, model.n_ranked(int(k)), options)
         whole: Any = (*best, ranking.probabilities(best, found))
         if k > model.labels.n_labels:
-            whole = in_slots(int(k), *whole)
+            whole = pad_to(int(k), *whole)
         return RankedProbabilities(*model.placement.as_input_kind(X, *whole))
 
     def predict_names(self, X: Any, k: int = 5) -> list[list[str]]:
@@ -529,7 +529,7 @@ class NeighbourEstimator(Estimator):
         check_count(k, "k")
         best = model.ranking.rank(model, model.queries(X), model.n_ranked(int(k)), self.options)
         if k > model.labels.n_labels:
-            best = Ranking(*in_slots(int(k), *best))
+            best = Ranking(*pad_to(int(k), *best))
         return Ranking(*model.placement.as_input_kind(X, *best))
 
     def _matrices(self, model: Model, X: Any, *wanted: MatrixOf) -> list[Any]:

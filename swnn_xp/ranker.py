@@ -17,7 +17,7 @@ from swnn_xp.checks import (
     check_positive,
     check_seed,
     check_threshold,
-    plain,
+    to_python_scalar,
 )
 from swnn_xp.estimator import GIGABYTE, NeighbourEstimator
 from swnn_xp.learn.compression import prepare_again, train_part
@@ -312,12 +312,12 @@ class SWNNRanker(NeighbourEstimator):
         """What training is asked for."""
         options = self.options
         return TrainingSettings(
-            n_neighbors=plain(self.n_neighbors),
+            n_neighbors=to_python_scalar(self.n_neighbors),
             alpha=float(self.alpha),
             beta=float(self.beta),
-            n_candidates=plain(self.n_candidates),
-            C=plain(self.C),
-            vote_weight=plain(self.vote_weight),
+            n_candidates=to_python_scalar(self.n_candidates),
+            C=to_python_scalar(self.C),
+            vote_weight=to_python_scalar(self.vote_weight),
             rare_labels=float(self.rare_labels),
             random_state=int(self.random_state),
             calibrate=bool(self.calibrate),
@@ -366,7 +366,7 @@ class SWNNRanker(NeighbourEstimator):
         Where kept rows stand for others, which are not there to learn from, values go.
         """
         keep = self.keep if keep is None else keep
-        params = self.trained_params() | {"keep": plain(keep)}
+        params = self.trained_params() | {"keep": to_python_scalar(keep)}
         ranking = replace(ranking_of(model), params=params, trained=trained_now(model))
         if ranking.known is not None:
             ranking = replace(ranking, known=by_id(model, ranking.known.neighbours))
@@ -389,11 +389,11 @@ class SWNNRanker(NeighbourEstimator):
 
     def trained_params(self) -> dict[str, Any]:
         """Parameters that take part in the training."""
-        return {name: plain(getattr(self, name)) for name in _TRAINED_PARAMS}
+        return {name: to_python_scalar(getattr(self, name)) for name in _TRAINED_PARAMS}
 
     def saved_params(self, model: Model) -> dict[str, Any]:
         """Parameters that a saved model keeps, of types that JSON has."""
-        return dict(ranking_of(model).params) | {"threshold": plain(self.threshold)}
+        return dict(ranking_of(model).params) | {"threshold": to_python_scalar(self.threshold)}
 
     def _ranking(self) -> CandidateRanking:
         return ranking_of(self.model_)

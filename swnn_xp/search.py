@@ -99,7 +99,7 @@ def top_rows(
     n_queries, n_rows = sims.shape
     kept = min(n_neighbors, n_rows)
     if n_queries == 0 or kept == 0:
-        return missing(xp, sims, n_queries, n_neighbors)
+        return empty_neighbours(xp, sims, n_queries, n_neighbors)
     ids = _chosen_ids(xp, sims, kept, kth_largest or kth_by_sorting)
     best = xp.take_along_axis(sims, ids, axis=1)
     # Ids ascend here, and the sort is stable: of equal similarities the smaller id comes first.
@@ -112,18 +112,18 @@ def top_rows(
 
 
 def padded(found: Neighbours, slots: int) -> Neighbours:
-    """Neighbours in at least this many slots; see `in_slots`."""
-    ids, similarities = in_slots(slots, found.ids, found.similarities)
+    """Neighbours in at least this many slots; see `pad_to`."""
+    ids, similarities = pad_to(slots, found.ids, found.similarities)
     return Neighbours(similarities, ids)
 
 
-def in_slots(slots: int, ids: Array, *values: Array) -> tuple[Array, ...]:
+def pad_to(slots: int, ids: Array, *values: Array) -> tuple[Array, ...]:
     """Ids and values for one query or for many in at least this many slots, the new ones empty.
 
     Examples
     --------
     >>> import numpy as np
-    >>> [part.tolist() for part in in_slots(2, np.asarray([[4]]), np.asarray([[0.5]]))]
+    >>> [part.tolist() for part in pad_to(2, np.asarray([[4]]), np.asarray([[0.5]]))]
     [[[4, -1]], [[0.5, 0.0]]]
     """
     *before, held = ids.shape
@@ -221,7 +221,7 @@ def kth_by_sorting(sims: Array, k: int) -> Array:
     return xp.sort(sims, axis=1)[:, sims.shape[1] - k, None]
 
 
-def missing(xp: Array, like: Array, n_queries: int, slots: int) -> Neighbours:
+def empty_neighbours(xp: Array, like: Array, n_queries: int, slots: int) -> Neighbours:
     """Slots without a neighbour, on the device of ``like``."""
     shape, dev = (n_queries, slots), device(like)
     return Neighbours(

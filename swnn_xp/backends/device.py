@@ -23,7 +23,7 @@ from swnn_xp.backends.index import DEFAULT_OPTIONS, PAIR_BYTES, SHARE, Index, Op
 from swnn_xp.backends.placement import DevicePlacement
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import Array, QuantisedRows, row_sizes, slice_rows
-from swnn_xp.search import kth_by_sorting, merge, missing, shifted, similarity, top_rows
+from swnn_xp.search import empty_neighbours, kth_by_sorting, merge, shifted, similarity, top_rows
 from swnn_xp.vote import Votes, join_rankings, join_votes
 
 
@@ -110,7 +110,7 @@ class DeviceIndex(Index):
 
         with self._placement.current():
             if queries.n_rows == 0 or self.n_rows == 0:
-                return missing(self.xp, self._row_sizes, queries.n_rows, n_neighbors)
+                return empty_neighbours(self.xp, self._row_sizes, queries.n_rows, n_neighbors)
             blocks = self._placement.in_blocks(queries.n_rows, self._block_size(search), find)
             sims, ids = (self.xp.concat(arrays) for arrays in zip(*blocks, strict=True))
             return Neighbours(sims, ids)
@@ -149,7 +149,7 @@ class DeviceIndex(Index):
         ``products(run)`` gives dot products and overlaps, both (queries, rows).
         """
         xp = self.xp
-        found = missing(xp, self._row_sizes, int(query_sizes.shape[0]), search.n_neighbors)
+        found = empty_neighbours(xp, self._row_sizes, int(query_sizes.shape[0]), search.n_neighbors)
         for run in runs:
             dots, overlaps = products(run)
             sizes = self._row_sizes[None, run.first : run.last]

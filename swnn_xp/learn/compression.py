@@ -39,12 +39,14 @@ _BLOCK = 16_384
 _SAMPLE = 5_000  # rows whose neighbours among all rows tell how vote and labels agree
 
 
-def train_part(ready: Prepared, backend: SearchBackend, keep: float, tell: Progress) -> Model:
+def train_part(
+    ready: Prepared, backend: SearchBackend, keep: float, on_progress: Progress
+) -> Model:
     """Train a ranker on all rows, with a part of them in the index."""
     if keep < 1:
-        tell("choosing rows", 0, 1)
+        on_progress("choosing rows", 0, 1)
         ready = _compressed(ready, keep, backend)
-    ranking = train(ready.training, ready.search, ready.settings, tell)
+    ranking = train(ready.training, ready.search, ready.settings, on_progress)
     return replace(ready.model, ranking=ranking)
 
 

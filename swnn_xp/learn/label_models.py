@@ -63,7 +63,7 @@ class LabelTask(NamedTuple):
     """With the costs of these labels only."""
 
 
-class Own(NamedTuple):
+class ChunkWeights(NamedTuple):
     """What belongs to the labels of a run, one after the other."""
 
     features: NDArray[np.int32]
@@ -71,15 +71,15 @@ class Own(NamedTuple):
     scores: NDArray[np.float32]  # of the candidates of rows left out
 
 
-def joined(runs: list[Own]) -> Own:
+def joined(runs: list[ChunkWeights]) -> ChunkWeights:
     """One run after the other."""
-    return Own(*(np.concatenate(part) for part in zip(*runs, strict=True)))
+    return ChunkWeights(*(np.concatenate(part) for part in zip(*runs, strict=True)))
 
 
 class TrainedTask(NamedTuple):
     """Models of a run of labels."""
 
-    own: Own
+    own: ChunkWeights
     squares: NDArray[np.int64]  # (n_features,)
     sizes: NDArray[np.int64]  # (labels of the run,)
     biases: NDArray[np.float64]  # (labels of the run,)
@@ -117,13 +117,13 @@ _ROOM = 1 << 20  # weights that a thread collects before they are copied
 _CHUNK = 250_000  # pairs that a thread takes at a time
 Done = Callable[[int, int], None]
 
-_NONE = Own(np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0, np.float32))
+_NONE = ChunkWeights(np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0, np.float32))
 
 
 class _Chunk(NamedTuple):
     """What the descent finds for a run of labels, beside sizes and biases."""
 
-    own: Own
+    own: ChunkWeights
     squares: NDArray[np.int64]
 
 
@@ -278,7 +278,7 @@ def train_labels(
 
 
 def _assemble(
-    own: Own,
+    own: ChunkWeights,
     squares: NDArray[np.int64],
     sizes: NDArray[np.int64],
     biases: NDArray[np.float64],
@@ -329,7 +329,7 @@ def _train_chunk(
         label, *ends = kernels.descend(rows, pairs, problem, buffers, models, label, chunk[1])
         kept, scored = ends
         found = models.features[:kept], models.weights[:kept], models.scores[:scored]
-        parts.append(Own(*(part.copy() for part in found)))
+        parts.append(ChunkWeights(*(part.copy() for part in found)))
     return _Chunk(joined(parts), buffers.squares)
 
 

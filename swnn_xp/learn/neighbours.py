@@ -47,7 +47,7 @@ class KnownNeighbours(NamedTuple):
             raise ValueError("neighbours must be ids of rows, or -1")
 
 
-def noted(
+def record_neighbours(
     found: Iterator[Neighbours], n_rows: int, width: int, known: list[KnownNeighbours]
 ) -> Iterator[Neighbours]:
     """Pass on neighbours of successive blocks of all rows, and note them by position."""

@@ -40,7 +40,7 @@ from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.canonical import check_pointers, check_range, is_ascending
 from swnn_xp.rows.input_kind import host_array, host_rows
 from swnn_xp.rows.records import Array, LabelRows, QuantisedRows, longest_row, slice_rows
-from swnn_xp.search import in_slots
+from swnn_xp.search import pad_to
 from swnn_xp.store import StoreError
 from swnn_xp.vote import Votes, join_rankings, rank, vote, vote_weights
 
@@ -488,5 +488,5 @@ def _best(label: Array, score: Array, k: int) -> Ranking:
     order = xp.argsort(-score, axis=1, stable=True)[:, : min(k, label.shape[1])]
     label, score = (xp.take_along_axis(array, order, axis=1) for array in (label, score))
     score = xp.where(label >= 0, score, xp.zeros_like(score))
-    label, score = in_slots(k, label, score)
+    label, score = pad_to(k, label, score)
     return Ranking(label, xp.astype(score, xp.float64) * 2.0**-SCORE_BITS)

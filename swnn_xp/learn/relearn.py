@@ -37,7 +37,7 @@ _HOST = np.empty((0, 0))
 
 
 def relearn_labels(
-    model: Model, wanted: NDArray[np.bool_], settings: TrainingSettings, tell: Progress
+    model: Model, wanted: NDArray[np.bool_], settings: TrainingSettings, on_progress: Progress
 ) -> Model:
     """Train the wanted labels again; the model is the same but for what was learned.
 
@@ -47,17 +47,17 @@ def relearn_labels(
     wanted : array of bool (n_labels,)
     settings : TrainingSettings
         Of the training before; what was left to the data then stays as it was.
-    tell : callable
+    on_progress : callable
         Shows progress.
     """
     ranking = ranking_of(model)
     scaled = model.rows()
     plain = quantise_rows(model.value_rows(scaled))
     near = refresh_neighbours(
-        model, ranking.known, scaled, _width(model), _searcher(model, scaled, settings, tell)
+        model, ranking.known, scaled, _width(model), _searcher(model, scaled, settings, on_progress)
     )
     chosen = _rows_with(model, wanted, near)
-    blocks = _candidates(model, (plain, scaled), near, chosen, settings, tell)
+    blocks = _candidates(model, (plain, scaled), near, chosen, settings, on_progress)
     for block in blocks:
         block.labels[(block.labels >= 0) & ~wanted[block.labels]] = -1
     truth = _only(take_rows(model.checked_labels, chosen), wanted)
@@ -70,7 +70,7 @@ def relearn_labels(
     places = np.searchsorted(rows, chosen).astype(np.int32)
     models = train_labels(
         take_rows(plain, rows), pairs._replace(rows=places[pairs.rows]), problem, settings.n_jobs,
-        lambda done, total: tell("label models", done, total),
+        lambda done, total: on_progress("label models", done, total),
         scales_of(model.feature_weights, ranking.rule),
     )  # fmt: skip
     trained = None if ranking.trained is None else retrained(ranking.trained, model, wanted)
@@ -87,7 +87,7 @@ def _width(model: Model) -> int:
 
 
 def _searcher(
-    model: Model, scaled: QuantisedRows, settings: TrainingSettings, tell: Progress
+    model: Model, scaled: QuantisedRows, settings: TrainingSettings, on_progress: Progress
 ) -> SearchPositions:
     options, step = Options(settings.memory_budget, settings.n_jobs), _block_size(model, settings)
 
@@ -97,7 +97,7 @@ def _searcher(
             queries = model.placement.rows(take_rows(scaled, some))
             found = model.search(queries, _width(model), model.ranking.settings.beta, options)
             yield some, Neighbours(*model.placement.as_input_kind(_HOST, *found))
-            tell("neighbours", first + some.size, asked.size)
+            on_progress("neighbours", first + some.size, asked.size)
 
     return search
 
@@ -119,7 +119,7 @@ def _candidates(
     near: NDArray[np.int32],
     chosen: NDArray[np.int64],
     settings: TrainingSettings,
-    tell: Progress,
+    on_progress: Progress,
 ) -> list[Candidates]:
     """Leave-one-out candidates of the chosen rows, by their neighbours."""
     labels, selection, (plain, scaled) = model.checked_labels, ranking_of(model).selection, rows
@@ -132,7 +132,7 @@ def _candidates(
         found = Neighbours(sims, near[some].astype(np.int64))
         truth = take_rows(labels, some)
         blocks.append(candidates_of(found, voters, some, truth, selection))
-        tell("candidates", first + some.size, chosen.size)
+        on_progress("candidates", first + some.size, chosen.size)
     return blocks
 
 

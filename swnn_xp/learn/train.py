@@ -41,7 +41,7 @@ from swnn_xp.learn.label_models import (
     remote_trainer,
     train_labels,
 )
-from swnn_xp.learn.neighbours import KnownNeighbours, noted
+from swnn_xp.learn.neighbours import KnownNeighbours, record_neighbours
 from swnn_xp.learn.ranking import CandidateRanking
 from swnn_xp.learn.settings import Rule, TrainingSettings, label_costs
 from swnn_xp.metrics import propensities_of_counts
@@ -138,7 +138,11 @@ class Training(NamedTuple):
 
 
 def learn_feature_weights(
-    rows: ValueRows, labels: LabelRows, settings: TrainingSettings, index: Indexer, tell: Progress
+    rows: ValueRows,
+    labels: LabelRows,
+    settings: TrainingSettings,
+    index: Indexer,
+    on_progress: Progress,
 ) -> tuple[NDArray[np.float64], float]:
     """Feature weights, learned from a part of the rows, and the candidates' recall there."""
     part = part_of_rows(rows, settings)
@@ -146,13 +150,13 @@ def learn_feature_weights(
     plain = quantise_rows(some)
     training = Training(plain, plain, labels if part is None else take_rows(labels, part))
 
-    def tell_first(stage: str, done: int, total: int) -> None:
-        tell(f"feature weights: {stage}", done, total)
+    def on_first_progress(stage: str, done: int, total: int) -> None:
+        on_progress(f"feature weights: {stage}", done, total)
 
     settings = settings.for_weights()
-    blocks = find_blocks(training, index(plain), settings, tell_first)
-    judged = judge(training, blocks, settings, tell_first)
-    models, _ = _label_models(training, judged, settings, tell_first)
+    blocks = find_blocks(training, index(plain), settings, on_first_progress)
+    judged = judge(training, blocks, settings, on_first_progress)
+    models, _ = _label_models(training, judged, settings, on_first_progress)
     return feature_weights(models.squares, plain.indices), judged.recall
 
 
@@ -171,7 +175,7 @@ def part_of_rows(rows: ValueRows, settings: TrainingSettings) -> NDArray[np.int6
 
 
 def train(
-    training: Training, search: Search, settings: TrainingSettings, tell: Progress
+    training: Training, search: Search, settings: TrainingSettings, on_progress: Progress
 ) -> CandidateRanking:
     """Learn vote score and label models.
 
@@ -182,14 +186,16 @@ def train(
         Searches an index over the scaled rows.
     settings : TrainingSettings
         With their sizes chosen: see `TrainingSettings.with_sizes`.
-    tell : callable
+    on_progress : callable
         Shows progress.
     """
-    found, known = find_neighbours(training, search, settings, tell), list[KnownNeighbours]()
+    found, known = find_neighbours(training, search, settings, on_progress), list[KnownNeighbours]()
     if training.representatives is None:  # else relearning would need rows that are gone
-        found = noted(found, training.scaled.n_rows, settings.cuts[-1] + 1, known)
+        found = record_neighbours(found, training.scaled.n_rows, settings.cuts[-1] + 1, known)
     blocks = to_candidates(training, found, settings)
-    ranking = train_judged(training, judge(training, blocks, settings, tell), settings, tell)
+    ranking = train_judged(
+        training, judge(training, blocks, settings, on_progress), settings, on_progress
+    )
     return replace(ranking, known=known[0] if known else None)
 
 
@@ -208,10 +214,10 @@ class Judged(NamedTuple):
 
 
 def judge(
-    training: Training, blocks: list[Candidates], settings: TrainingSettings, tell: Progress
+    training: Training, blocks: list[Candidates], settings: TrainingSettings, on_progress: Progress
 ) -> Judged:
     """Fit the vote score to candidates, and count how many labels are among them."""
-    tell("vote score", 0, 1)
+    on_progress("vote score", 0, 1)
     score = fit_vote_score(*_sample(blocks, settings))
     plain, labels = training.plain, training.labels
     recall, part = candidate_recall(blocks, labels), training.representatives
@@ -223,12 +229,12 @@ def train_judged(
     training: Training,
     judged: Judged,
     settings: TrainingSettings,
-    tell: Progress,
+    on_progress: Progress,
     *,
     keep: bool = False,
 ) -> CandidateRanking:
     """Learn label models; the candidates are thrown away on the way unless they are to be kept."""
-    models, calibration = _label_models(training, judged, settings, tell, keep)
+    models, calibration = _label_models(training, judged, settings, on_progress, keep)
     rule = judged.rule(settings)
     tables = np.stack([judged.score.tables(weight) for weight in (1.0, rule.vote_weight)])
     ranker = quantise_models(models, tables)
@@ -248,7 +254,7 @@ def _label_models(
     training: Training,
     judged: Judged,
     settings: TrainingSettings,
-    tell: Progress,
+    on_progress: Progress,
     keep: bool = False,
 ) -> tuple[LabelModels, Calibration | None]:
     rule = judged.rule(settings)
@@ -267,7 +273,7 @@ def _label_models(
         out = chosen_rows(labels.n_rows, _LEFT_OUT, settings.random_state)
     models = train_labels(
         training.plain, pairs, problem, settings.n_jobs,
-        lambda done, total: tell("label models", done, total),
+        lambda done, total: on_progress("label models", done, total),
         scales_of(training.weights, rule), out,
     )  # fmt: skip
     if out is None:
@@ -301,14 +307,16 @@ def label_problem(n_rows: NDArray[np.int64], rule: Rule, settings: TrainingSetti
 
 
 def find_blocks(
-    training: Training, search: Search, settings: TrainingSettings, tell: Progress
+    training: Training, search: Search, settings: TrainingSettings, on_progress: Progress
 ) -> list[Candidates]:
     """Leave-one-out candidates of all rows, a block at a time."""
-    return to_candidates(training, find_neighbours(training, search, settings, tell), settings)
+    return to_candidates(
+        training, find_neighbours(training, search, settings, on_progress), settings
+    )
 
 
 def find_neighbours(
-    training: Training, search: Search, settings: TrainingSettings, tell: Progress
+    training: Training, search: Search, settings: TrainingSettings, on_progress: Progress
 ) -> Iterator[Neighbours]:
     """Neighbours of all rows, a block at a time: one more than vote, for each finds itself."""
     scaled, selection = training.scaled, selection_of(settings, training.labels.n_labels)
@@ -316,7 +324,7 @@ def find_neighbours(
     for first in range(0, scaled.n_rows, size):
         last = min(first + size, scaled.n_rows)
         yield search(slice_rows(scaled, first, last), selection.cuts[-1] + 1, settings.beta)
-        tell("neighbours", last, scaled.n_rows)
+        on_progress("neighbours", last, scaled.n_rows)
 
 
 def to_candidates(
@@ -444,7 +452,7 @@ def prepare(
     labels: LabelRows,
     settings: TrainingSettings,
     backend: SearchBackend,
-    tell: Progress,
+    on_progress: Progress,
     *,
     weighted: bool = True,
     names: Mapping[str, list[str]] | None = None,
@@ -454,7 +462,7 @@ def prepare(
     weights, recall = None, 1.0
     if weighted:
         index = host_indexer(index_class, placement, options)
-        weights, recall = learn_feature_weights(rows, labels, settings, index, tell)
+        weights, recall = learn_feature_weights(rows, labels, settings, index, on_progress)
     plain, scaled = quantise_rows(rows), quantise_rows(rows, weights)
     model = new_model(index_class, placement, placement.rows(scaled), labels, names or {})
     remote = remote_trainer()

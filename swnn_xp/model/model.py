@@ -45,14 +45,14 @@ def known_names(**names: list[str] | None) -> dict[str, list[str]]:
     return {what: known for what, known in names.items() if known is not None}
 
 
-def more_row_names(
+def extend_row_names(
     old: list[str] | None, n_old: int, new: list[str] | None, n_new: int
 ) -> list[str] | None:
     """Names of the rows after some were appended; rows without a name get one from their id.
 
     Examples
     --------
-    >>> more_row_names(None, 1, ["b"], 1)
+    >>> extend_row_names(None, 1, ["b"], 1)
     ['row 0', 'b']
     """
     if old is None and new is None:
@@ -61,14 +61,14 @@ def more_row_names(
     return known + ([f"row {n_old + i}" for i in range(n_new)] if new is None else new)
 
 
-def more_label_uris(
+def extend_label_uris(
     old: list[str] | None, names: list[str] | None, n_labels: int
 ) -> list[str] | None:
     """Addresses of the labels after some were appended; a new label's is its name.
 
     Examples
     --------
-    >>> more_label_uris(["http://example.org/1"], ["old", "new"], 2)
+    >>> extend_label_uris(["http://example.org/1"], ["old", "new"], 2)
     ['http://example.org/1', 'new']
     """
     if old is None or names is None:

@@ -13,7 +13,7 @@ from swnn_xp.backends.numba_ import NumbaIndex
 from swnn_xp.checks import check_count
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
-from swnn_xp.search import in_slots, merge, padded, shifted
+from swnn_xp.search import merge, pad_to, padded, shifted
 
 
 class Session:
@@ -73,7 +73,7 @@ class Session:
         check_count(k, "k")
         found = self._positions_one(indices, values)
         best = self._rank_one(indices, values, found, self._model.n_ranked(k))
-        return Ranking(*in_slots(k, *best))
+        return Ranking(*pad_to(k, *best))
 
     def topk_probabilities_one(self, indices: Any, values: Any, k: int = 5) -> RankedProbabilities:
         """Rank labels for one row, with the probability that each is right.
@@ -94,7 +94,7 @@ class Session:
         if labels[-1] < 0:  # some slots are empty
             likely = np.where(labels >= 0, likely, 0.0)
         if wanted < k:
-            labels, scores, likely = in_slots(k, labels, scores, likely)
+            labels, scores, likely = pad_to(k, labels, scores, likely)
         return RankedProbabilities(labels, scores, likely)
 
     def kneighbors_one(self, indices: Any, values: Any) -> Neighbours:

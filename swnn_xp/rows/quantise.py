@@ -69,20 +69,20 @@ def quantise_rows(
         start, stop = rows.indptr[first], rows.indptr[last]
         values = chunk.values
         if feature_weights is not None:
-            values = _weighed(chunk, feature_weights[chunk.indices])
+            values = _weighted(chunk, feature_weights[chunk.indices])
         quantised[start:stop] = _quantised(chunk.indptr, values)
     return QuantisedRows(rows.indptr, rows.indices, quantised, rows.n_features)
 
 
-def _weighed(rows: ValueRows, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _weighted(rows: ValueRows, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Values over the largest magnitude of their row, times their weights."""
     sizes = np.diff(rows.indptr)
     sizes = sizes[sizes > 0]
     if not sizes.size:
         return rows.values
     largest = np.maximum.reduceat(np.abs(rows.values), np.cumsum(sizes) - sizes)
-    weighed: NDArray[np.float64] = rows.values / np.repeat(largest, sizes) * weights
-    return weighed
+    weighted: NDArray[np.float64] = rows.values / np.repeat(largest, sizes) * weights
+    return weighted
 
 
 def _quantised(indptr: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
