@@ -296,12 +296,12 @@ class SWNNRanker(NeighbourEstimator):
     @property
     def C_(self) -> float:
         """How closely the label models were fitted."""
-        return self._ranking().rule.C
+        return self._ranking().descent_params.C
 
     @property
     def vote_weight_(self) -> float:
         """Weight of the vote beside a label model."""
-        return self._ranking().rule.vote_weight
+        return self._ranking().descent_params.vote_weight
 
     @property
     def candidate_recall_(self) -> float:

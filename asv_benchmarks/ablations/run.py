@@ -25,10 +25,10 @@ from swnn_xp.backends import resolve
 from swnn_xp.learn.train import (
     SearchBackend,
     find_neighbours,
-    judge,
+    measure_candidates,
     prepare,
     to_candidates,
-    train_judged,
+    train_ranking,
 )
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import canonical_rows, label_rows
@@ -97,13 +97,13 @@ def ranked(found, change, X, options):
     ready = found.ready
     settings = ready.settings._replace(**change)
     blocks = to_candidates(ready.training, found.training, settings)
-    judged = judge(ready.training, blocks, settings, silent)
-    ranking = train_judged(ready.training, judged, settings, silent)
+    stats = measure_candidates(ready.training, blocks, settings, silent)
+    ranking = train_ranking(ready.training, stats, settings, silent)
     S = settings.cuts[-1]
     nearest = Neighbours(found.test.similarities[:, :S], found.test.ids[:, :S])
     model = ready.model
     best = ranking.rank_found(model, model.queries(X), nearest, 5, options)
-    return best.labels, judged.rule(settings), ranking.selection
+    return best.labels, stats.descent_params(settings), ranking.selection
 
 
 def measure(name, results, again):
@@ -117,12 +117,12 @@ def measure(name, results, again):
         weighted = settings.pop("weighted", True)
         if weighted not in found:
             found[weighted] = find(data, weighted)
-        labels, rule, selection = ranked(
+        labels, descent, selection = ranked(
             found[weighted], settings, data.X_test, SWNNRanker().options
         )
         row = {"dataset": name, "change": title}
         row |= {"date": datetime.date.today().isoformat(), "machine": machine()}
-        row |= {"S": selection.cuts[-1], "K": selection.n_candidates} | rule._asdict()
+        row |= {"S": selection.cuts[-1], "K": selection.n_candidates} | descent._asdict()
         row |= {f"P@{k}": metrics.precision_at_k(data.y_test, labels, k) * 100 for k in (1, 3, 5)}
         row["PSP@5"] = 100 * metrics.psp_at_k(data.y_test, labels, 5, propensity)
         results.put({key: round(v, 4) if isinstance(v, float) else v for key, v in row.items()})

@@ -138,7 +138,7 @@ class Stages(Suite):
     """The stages that run on the CPU whatever the backend: 4,000 rows, 75 neighbours, K = 50."""
 
     def setup(self):
-        if hasattr(self, "judged"):
+        if hasattr(self, "stats"):
             return
         ranked("numba")
         from swnn_xp.learn import train
@@ -154,19 +154,19 @@ class Stages(Suite):
         index = type(model.segments[0]).build(rows, model.placement)
         self.found = [index.search(rows, min(76, n_rows), 1.0)]
         self.blocks = train.to_candidates(self.training, self.found, self.settings)
-        self.judged = self.judge()
+        self.stats = self.measure()
 
-    def judge(self):
-        return self.train.judge(self.training, self.blocks, self.settings, _quiet)
+    def measure(self):
+        return self.train.measure_candidates(self.training, self.blocks, self.settings, _quiet)
 
     def time_candidates(self):
         self.train.to_candidates(self.training, self.found, self.settings)
 
     def time_vote_score(self):
-        self.judge()
+        self.measure()
 
     def time_label_models(self):
-        self.train.train_judged(self.training, self.judged, self.settings, _quiet, keep=True)
+        self.train.train_ranking(self.training, self.stats, self.settings, _quiet, keep=True)
 
 
 class Relearning(Suite):

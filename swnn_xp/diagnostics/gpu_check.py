@@ -42,7 +42,7 @@ def fixed_ranker(clf: SWNNClassifier, weights: sp.csr_array) -> SWNNRanker:
     from swnn_kernels.learn.candidates import N_BINS, Selection
     from swnn_kernels.learn.scorer import Ranker
     from swnn_xp.learn.ranking import CandidateRanking
-    from swnn_xp.learn.settings import Rule
+    from swnn_xp.learn.settings import DescentParams
     from swnn_xp.ranker import SWNNRanker
 
     label, bins = np.arange(weights.shape[0]), np.arange(2 * len(_CUTS) * N_BINS)
@@ -58,8 +58,8 @@ def fixed_ranker(clf: SWNNClassifier, weights: sp.csr_array) -> SWNNRanker:
     made = SWNNRanker(_CUTS[-1], backend=clf.backend, device=clf.device)
     selection = Selection(_CUTS, _CANDIDATES, 1.0)
     n_features, params = clf.n_features_in_, made.trained_params()
-    rule = Rule(1.0, 1.0, 0.0)
-    ranking = CandidateRanking(ranker, selection, 1.0, n_features, 1.0, rule, params=params)
+    descent = DescentParams(1.0, 1.0, 0.0)
+    ranking = CandidateRanking(ranker, selection, 1.0, n_features, 1.0, descent, params=params)
     return made.with_model(replace(clf.current_model(), ranking=ranking))
 
 

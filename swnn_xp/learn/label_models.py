@@ -376,7 +376,7 @@ def train_task(rows: kernels.DescentRows, task: LabelTask) -> TrainedTask:
     return TrainedTask(own, squares, sizes[first:last], biases[first:last])
 
 
-def judge_left_out(
+def held_out_scores(
     truth: LabelRows,
     pairs: Pairs,
     scores: NDArray[np.float32],

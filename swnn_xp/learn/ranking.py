@@ -24,7 +24,7 @@ from swnn_xp.backends import Options, Settings
 from swnn_xp.learn.candidates import knots
 from swnn_xp.learn.explain import RankedExplanation, explain_candidate, has_model, linear_parts
 from swnn_xp.learn.neighbours import KnownNeighbours
-from swnn_xp.learn.settings import Rule
+from swnn_xp.learn.settings import DescentParams
 from swnn_xp.learn.staleness import Trained
 from swnn_xp.model.calibration import (
     Calibration,
@@ -77,8 +77,8 @@ class CandidateRanking(LabelRanking):
     n_features: int
     recall: float
     """Share of the training rows' labels among the first 50 candidates, of those that could be."""
-    rule: Rule
-    """C, weight of the vote and of missed positives, as used."""
+    descent_params: DescentParams
+    """C, weight of the vote and of missed positives, as used; a saved model calls it ``rule``."""
     calibration: Calibration | None = None
     """Map from score to probability; None where there were too few rows, or it was not wanted."""
     trained: Trained | None = None
@@ -256,7 +256,7 @@ class CandidateRanking(LabelRanking):
             "alpha": self.selection.alpha,
             "beta": self.beta,
             "recall": self.recall,
-            "rule": self.rule._asdict(),
+            "rule": self.descent_params._asdict(),
         }
         if self.trained is not None:
             n_rows, next_id, arrays["label_rows"], arrays["label_next_ids"] = self.trained
@@ -284,7 +284,9 @@ class CandidateRanking(LabelRanking):
             if not 1 <= n_candidates <= max(1, saved.counts["n_labels"]):  # they decide on memory
                 raise ValueError(f"n_candidates: {n_candidates}")
             selection = Selection(cuts, n_candidates, _number(meta["alpha"]))
-            rule = Rule(**{name: _number(value) for name, value in meta["rule"].items()})
+            descent = DescentParams(
+                **{name: _number(value) for name, value in meta["rule"].items()}
+            )
             beta, recall = _number(meta["beta"]), _number(meta["recall"])
             counts = _count(meta["n_rows"]), _count(meta["next_id"], _LARGEST_ID)
             trained = Trained(*counts, arrays["label_rows"], arrays["label_next_ids"])
@@ -300,7 +302,7 @@ class CandidateRanking(LabelRanking):
             known = KnownNeighbours(*(arrays[name] for name in _NEIGHBOURS))
         params = {name: value for name, value in saved.params.items() if name != "threshold"}
         more = calibration_from(saved), trained, known
-        return cls(ranker, selection, beta, n_features, recall, rule, *more, params)
+        return cls(ranker, selection, beta, n_features, recall, descent, *more, params)
 
 
 def ranking_of(model: Model) -> CandidateRanking:

@@ -63,15 +63,17 @@ def relearn_labels(
     truth = _only(take_rows(model.checked_labels, chosen), wanted)
     n_cuts = len(ranking.selection.cuts)
     table = ranking.checked_ranker.tables.reshape(2, n_cuts, N_BINS)[1]
-    missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if ranking.rule.missed > 0 else None
+    missed = (
+        float(table[:, 0].sum()) * 2.0**-SCORE_BITS if ranking.descent_params.missed > 0 else None
+    )
     pairs = group_pairs(blocks, truth, lambda bins: offsets_of(bins, table), missed)
-    problem = label_problem(model.label_counts, ranking.rule, settings)
+    problem = label_problem(model.label_counts, ranking.descent_params, settings)
     rows = np.flatnonzero(live_mask(model))  # all of them: their lengths decide on the scales
     places = np.searchsorted(rows, chosen).astype(np.int32)
     models = train_labels(
         take_rows(plain, rows), pairs._replace(rows=places[pairs.rows]), problem, settings.n_jobs,
         lambda done, total: on_progress("label models", done, total),
-        scales_of(model.feature_weights, ranking.rule),
+        scales_of(model.feature_weights, ranking.descent_params),
     )  # fmt: skip
     trained = None if ranking.trained is None else retrained(ranking.trained, model, wanted)
     ranker = replace_models(ranking.checked_ranker, models, wanted)

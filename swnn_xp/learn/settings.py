@@ -13,15 +13,15 @@ Number = TypeVar("Number", int, float)
 _LOW_RECALL = 0.7  # of the first 50 candidates
 _LOW_AGREEMENT, _HIGH_AGREEMENT = 0.45, 0.65  # of the vote and the labels of a row
 _LONG_ROW = 40  # features
-_USUAL_ROWS = 50  # a label with this many rows gets the plain C
-_LARGEST_FACTOR = 2.0  # the C of a label differs from the plain one by at most this factor
+_USUAL_ROWS = 50  # a label with this many rows gets C itself
+_LARGEST_FACTOR = 2.0  # the C of a label differs from that by at most this factor
 _NEIGHBOURS, _MORE_NEIGHBOURS = 75, 100
 _CANDIDATES, _MORE_CANDIDATES = 100, 200
 _FIRST_CUTS, _FIRST_CUTS_OF_PART = (5, 25), (1, 5)
 
 
-class Rule(NamedTuple):
-    """What the descent uses."""
+class DescentParams(NamedTuple):
+    """What dual coordinate descent is given for all labels alike."""
 
     C: float
     vote_weight: float
@@ -117,7 +117,7 @@ class TrainingSettings(NamedTuple):
         whole = _chosen(self.n_neighbors, _NEIGHBOURS)
         return kept._replace(n_neighbors=max(1, round(whole * keep**0.5)))
 
-    def rule(self, agreement: float, row_size: float) -> Rule:
+    def descent_params(self, agreement: float, row_size: float) -> DescentParams:
         """Choose what was not set.
 
         The agreement tells how many of a row's n labels are its n first candidates. Where most are,
@@ -129,12 +129,12 @@ class TrainingSettings(NamedTuple):
 
         Examples
         --------
-        >>> TrainingSettings().rule(0.3, 10.0)
-        Rule(C=0.2, vote_weight=0.65, missed=0.0, scale_power=0.0)
+        >>> TrainingSettings().descent_params(0.3, 10.0)
+        DescentParams(C=0.2, vote_weight=0.65, missed=0.0, scale_power=0.0)
         """
         trust = (agreement - _LOW_AGREEMENT) / (_HIGH_AGREEMENT - _LOW_AGREEMENT)
         trust = min(1.0, max(0.0, trust))
-        return Rule(
+        return DescentParams(
             C=_chosen(self.C, 0.2 + 0.35 * trust),
             vote_weight=_chosen(self.vote_weight, 0.65 - 0.25 * trust),
             missed=_chosen(self.missed, trust),

@@ -36,14 +36,14 @@ from swnn_xp.learn.label_models import (
     LabelModels,
     feature_weights,
     group_pairs,
-    judge_left_out,
+    held_out_scores,
     quantise_models,
     remote_trainer,
     train_labels,
 )
 from swnn_xp.learn.neighbours import KnownNeighbours, record_neighbours
 from swnn_xp.learn.ranking import CandidateRanking
-from swnn_xp.learn.settings import Rule, TrainingSettings, label_costs
+from swnn_xp.learn.settings import DescentParams, TrainingSettings, label_costs
 from swnn_xp.metrics import propensities_of_counts
 from swnn_xp.model.calibration import Calibration, chosen_rows, fit_calibration
 from swnn_xp.model.changes import new_model
@@ -150,14 +150,14 @@ def learn_feature_weights(
     plain = quantise_rows(some)
     training = Training(plain, plain, labels if part is None else take_rows(labels, part))
 
-    def on_first_progress(stage: str, done: int, total: int) -> None:
+    def on_weights_progress(stage: str, done: int, total: int) -> None:
         on_progress(f"feature weights: {stage}", done, total)
 
     settings = settings.for_weights()
-    blocks = find_blocks(training, index(plain), settings, on_first_progress)
-    judged = judge(training, blocks, settings, on_first_progress)
-    models, _ = _label_models(training, judged, settings, on_first_progress)
-    return feature_weights(models.squares, plain.indices), judged.recall
+    blocks = find_blocks(training, index(plain), settings, on_weights_progress)
+    stats = measure_candidates(training, blocks, settings, on_weights_progress)
+    models, _ = _label_models(training, stats, settings, on_weights_progress)
+    return feature_weights(models.squares, plain.indices), stats.recall
 
 
 def part_of_rows(rows: ValueRows, settings: TrainingSettings) -> NDArray[np.int64] | None:
@@ -193,13 +193,12 @@ def train(
     if training.representatives is None:  # else relearning would need rows that are gone
         found = record_neighbours(found, training.scaled.n_rows, settings.cuts[-1] + 1, known)
     blocks = to_candidates(training, found, settings)
-    ranking = train_judged(
-        training, judge(training, blocks, settings, on_progress), settings, on_progress
-    )
+    stats = measure_candidates(training, blocks, settings, on_progress)
+    ranking = train_ranking(training, stats, settings, on_progress)
     return replace(ranking, known=known[0] if known else None)
 
 
-class Judged(NamedTuple):
+class CandidateStats(NamedTuple):
     """Candidates of all rows, and what can be said of them before any label has a model."""
 
     blocks: list[Candidates]
@@ -208,35 +207,37 @@ class Judged(NamedTuple):
     agreement: float
     row_size: float
 
-    def rule(self, settings: TrainingSettings) -> Rule:
-        """What the descent uses."""
-        return settings.rule(self.agreement, self.row_size)
+    def descent_params(self, settings: TrainingSettings) -> DescentParams:
+        """What the descent is given."""
+        return settings.descent_params(self.agreement, self.row_size)
 
 
-def judge(
+def measure_candidates(
     training: Training, blocks: list[Candidates], settings: TrainingSettings, on_progress: Progress
-) -> Judged:
+) -> CandidateStats:
     """Fit the vote score to candidates, and count how many labels are among them."""
     on_progress("vote score", 0, 1)
     score = fit_vote_score(*_sample(blocks, settings))
     plain, labels = training.plain, training.labels
     recall, part = candidate_recall(blocks, labels), training.representatives
     agreement = vote_agreement(blocks, labels) if part is None else part.agreement
-    return Judged(blocks, score, recall, agreement, plain.indices.size / max(1, plain.n_rows))
+    return CandidateStats(
+        blocks, score, recall, agreement, plain.indices.size / max(1, plain.n_rows)
+    )
 
 
-def train_judged(
+def train_ranking(
     training: Training,
-    judged: Judged,
+    stats: CandidateStats,
     settings: TrainingSettings,
     on_progress: Progress,
     *,
     keep: bool = False,
 ) -> CandidateRanking:
     """Learn label models; the candidates are thrown away on the way unless they are to be kept."""
-    models, calibration = _label_models(training, judged, settings, on_progress, keep)
-    rule = judged.rule(settings)
-    tables = np.stack([judged.score.tables(weight) for weight in (1.0, rule.vote_weight)])
+    models, calibration = _label_models(training, stats, settings, on_progress, keep)
+    descent = stats.descent_params(settings)
+    tables = np.stack([stats.score.tables(weight) for weight in (1.0, descent.vote_weight)])
     ranker = quantise_models(models, tables)
     added = _rarity(training.labels, settings)
     return CandidateRanking(
@@ -244,48 +245,48 @@ def train_judged(
         selection_of(settings, training.labels.n_labels),
         settings.beta,
         training.plain.n_features,
-        judged.recall,
-        rule,
+        stats.recall,
+        descent,
         calibration,
     )
 
 
 def _label_models(
     training: Training,
-    judged: Judged,
+    stats: CandidateStats,
     settings: TrainingSettings,
     on_progress: Progress,
     keep: bool = False,
 ) -> tuple[LabelModels, Calibration | None]:
-    rule = judged.rule(settings)
-    table = judged.score.tables(rule.vote_weight)
-    missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if rule.missed > 0 else None
-    pairs = group_pairs(
-        judged.blocks, training.labels, lambda bins: offsets_of(bins, table), missed
-    )
+    descent = stats.descent_params(settings)
+    table = stats.score.tables(descent.vote_weight)
+    missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if descent.missed > 0 else None
+    pairs = group_pairs(stats.blocks, training.labels, lambda bins: offsets_of(bins, table), missed)
     if not keep:
-        judged.blocks.clear()  # the pairs hold all that is needed
+        stats.blocks.clear()  # the pairs hold all that is needed
     labels = training.labels
     n_rows = np.bincount(labels.indices, minlength=labels.n_labels)
-    problem = label_problem(n_rows, rule, settings)
+    problem = label_problem(n_rows, descent, settings)
     out = None
     if settings.calibrate:
         out = chosen_rows(labels.n_rows, _LEFT_OUT, settings.random_state)
     models = train_labels(
         training.plain, pairs, problem, settings.n_jobs,
         lambda done, total: on_progress("label models", done, total),
-        scales_of(training.weights, rule), out,
+        scales_of(training.weights, descent), out,
     )  # fmt: skip
     if out is None:
         return models, None
-    judged_out = judge_left_out(labels, pairs, models.scores, rule.vote_weight, out)
-    added = _rarity(labels, settings)[judged_out.labels] * 2.0**-SCORE_BITS
-    return models, fit_calibration(judged_out._replace(scores=judged_out.scores + added))
+    held_out = held_out_scores(labels, pairs, models.scores, descent.vote_weight, out)
+    added = _rarity(labels, settings)[held_out.labels] * 2.0**-SCORE_BITS
+    return models, fit_calibration(held_out._replace(scores=held_out.scores + added))
 
 
-def scales_of(weights: NDArray[np.float64] | None, rule: Rule) -> NDArray[np.float64] | None:
+def scales_of(
+    weights: NDArray[np.float64] | None, descent: DescentParams
+) -> NDArray[np.float64] | None:
     """Scales of the features for label models; None leaves them as they are."""
-    return None if weights is None or rule.scale_power == 0 else weights**rule.scale_power
+    return None if weights is None or descent.scale_power == 0 else weights**descent.scale_power
 
 
 def _rarity(labels: LabelRows, settings: TrainingSettings) -> NDArray[np.int64]:
@@ -293,11 +294,13 @@ def _rarity(labels: LabelRows, settings: TrainingSettings) -> NDArray[np.int64]:
     return rarity(counts, labels.n_rows, settings.rare_labels)
 
 
-def label_problem(n_rows: NDArray[np.int64], rule: Rule, settings: TrainingSettings) -> Problem:
+def label_problem(
+    n_rows: NDArray[np.int64], descent: DescentParams, settings: TrainingSettings
+) -> Problem:
     """The problem that label models minimise, given the number of rows of each label."""
     return Problem(
-        costs=label_costs(rule.C, n_rows, settings.C_power),
-        missed=max(rule.missed, 1e-9),
+        costs=label_costs(descent.C, n_rows, settings.C_power),
+        missed=max(descent.missed, 1e-9),
         missed_bias=1.0,
         tolerance=settings.tolerance,
         passes=settings.passes,

@@ -120,14 +120,14 @@ def chosen_rows(n_rows: int, share: float, seed: int) -> NDArray[np.int64]:
     return np.sort(np.random.default_rng(seed).choice(n_rows, wanted, replace=False))
 
 
-def fit_calibration(judged: HeldOutScores) -> Calibration | None:
+def fit_calibration(held_out: HeldOutScores) -> Calibration | None:
     """Fit the map on the best labels of each row, the threshold on all; None for too few pairs."""
-    order = np.lexsort((judged.labels, -judged.scores, judged.rows))
-    best = order[_place_in_row(judged.rows[order]) < _LABELS]
+    order = np.lexsort((held_out.labels, -held_out.scores, held_out.rows))
+    best = order[_place_in_row(held_out.rows[order]) < _LABELS]
     if best.size < _FEWEST_PAIRS:
         return None
-    ends, values = isotonic(judged.scores[best], judged.right[best])
-    threshold = f1_threshold(judged.scores, judged.right, judged.n_positives)
+    ends, values = isotonic(held_out.scores[best], held_out.right[best])
+    threshold = f1_threshold(held_out.scores, held_out.right, held_out.n_positives)
     return Calibration(ends, values, threshold)
 
 

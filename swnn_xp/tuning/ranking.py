@@ -12,16 +12,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from swnn_xp.backends import resolve
-from swnn_xp.learn.settings import Rule, TrainingSettings
+from swnn_xp.learn.settings import DescentParams, TrainingSettings
 from swnn_xp.learn.train import (
     Prepared,
     Progress,
     SearchBackend,
     find_neighbours,
-    judge,
+    measure_candidates,
     prepare,
     to_candidates,
-    train_judged,
+    train_ranking,
 )
 from swnn_xp.model.targets import encode_labels, label_matrix
 from swnn_xp.ranker import SWNNRanker
@@ -179,18 +179,20 @@ class _Run:
             first = Neighbours(asked.similarities[:, :S], asked.ids[:, :S])
             settings = tried[mine[0]]
             blocks = to_candidates(training, neighbours, settings)
-            judged = judge(training, blocks, settings, on_progress)
-            done: dict[Rule, NDArray[np.int64]] = {}  # what "auto" has become may be there already
+            stats = measure_candidates(training, blocks, settings, on_progress)
+            done: dict[
+                DescentParams, NDArray[np.int64]
+            ] = {}  # what "auto" has become may be there already
             for i in mine:
-                rule = judged.rule(tried[i])
-                if rule not in done:
+                descent = stats.descent_params(tried[i])
+                if descent not in done:
                     stage = f"setting {len(self.scores) + 1} of {len(tried)}: "
                     in_stage = _staged(on_progress, stage)
-                    ranking = train_judged(training, judged, tried[i], in_stage, keep=True)
+                    ranking = train_ranking(training, stats, tried[i], in_stage, keep=True)
                     model = ready.model
                     best = ranking.rank_found(model, plain, first, self._metric.k, options)
-                    done[rule] = model.placement.as_input_kind(queries, best.labels)[0]
-                yield i, done[rule]
+                    done[descent] = model.placement.as_input_kind(queries, best.labels)[0]
+                yield i, done[descent]
 
 
 def _by_size(tried: list[TrainingSettings]) -> dict[int, list[int]]:

@@ -6,7 +6,7 @@ from learn.test_descent import DENSE, ROWS, L, N, newton, own, problem, random_p
 
 from swnn_kernels.learn.descent import MISSED
 from swnn_xp.learn import label_models as descent
-from swnn_xp.learn.label_models import judge_left_out, train_labels
+from swnn_xp.learn.label_models import held_out_scores, train_labels
 from swnn_xp.rows.records import LabelRows
 
 OUT = np.arange(0, N, 9)
@@ -61,10 +61,10 @@ def test_threads_and_chunks_give_the_same_scores(monkeypatch, n_jobs):
     np.testing.assert_array_equal(*found)
 
 
-def judged(pairs, vote_weight=0.5):
+def scored(pairs, vote_weight=0.5):
     truth = LabelRows(np.arange(N + 1), np.zeros(N, np.int32), L)
     found = train_labels(ROWS, pairs, problem(COSTS), left_out=OUT)
-    return found.scores, judge_left_out(truth, pairs, found.scores, vote_weight, OUT)
+    return found.scores, held_out_scores(truth, pairs, found.scores, vote_weight, OUT)
 
 
 def test_the_vote_alone_scores_labels_without_a_model():
@@ -73,7 +73,7 @@ def test_the_vote_alone_scores_labels_without_a_model():
     out = np.isin(PAIRS.rows[span], OUT)
     signs[span] = np.where(out, 1, -1)
     pairs = PAIRS._replace(signs=signs)
-    scores, found = judged(pairs)
+    scores, found = scored(pairs)
     assert np.isnan(scores).sum() == out.sum() > 0
     votes = dict(zip(pairs.rows[span], pairs.offsets[span] / 0.5, strict=True))
     mine = found.labels == 2
@@ -81,7 +81,7 @@ def test_the_vote_alone_scores_labels_without_a_model():
 
 
 def test_judged_candidates_stand_row_by_row():
-    scores, found = judged(PAIRS)
+    scores, found = scored(PAIRS)
     assert np.all(np.diff(found.rows) >= 0)
     assert set(found.rows) <= set(OUT)
     labels = np.repeat(np.arange(L), np.diff(PAIRS.indptr))

@@ -25,7 +25,7 @@ def two_worlds():
 def test_rows_far_away_change_nothing():
     X, Y = two_worlds()
     clf = SWNNRanker(n_neighbors=10).fit(X, Y)
-    assert clf.model_.ranking.rule.scale_power > 0  # scales depend on all rows
+    assert clf.model_.ranking.descent_params.scale_power > 0  # scales depend on all rows
     before = digest(clf)
     clf.relearn([0])
     assert digest(clf) == before

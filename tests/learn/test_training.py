@@ -185,6 +185,6 @@ def test_agreement_counts_labels_among_as_many_first_candidates():
 
 def test_only_long_rows_are_scaled_for_the_label_models():
     settings = TrainingSettings()
-    assert settings.rule(0.9, 39.0).scale_power == 0.0
-    assert settings.rule(0.9, 40.0).scale_power == 0.5
-    assert settings.for_weights().rule(0.9, 40.0).scale_power == 0.0
+    assert settings.descent_params(0.9, 39.0).scale_power == 0.0
+    assert settings.descent_params(0.9, 40.0).scale_power == 0.5
+    assert settings.for_weights().descent_params(0.9, 40.0).scale_power == 0.0

@@ -105,13 +105,13 @@ def test_what_auto_has_become_is_not_trained_twice(data, monkeypatch):
     (fold,) = Split(100).of(560)
     clf = SWNNRanker().fit(data[0][fold.train], data[1][fold.train])
     same = RankingSetting(clf.n_neighbors_, clf.C_, clf.vote_weight_)
-    trained, train = [], ranking.train_judged
+    trained, train = [], ranking.train_ranking
 
     def counted(*args, **options):
         trained.append(args[2])
         return train(*args, **options)
 
-    monkeypatch.setattr(ranking, "train_judged", counted)
+    monkeypatch.setattr(ranking, "train_ranking", counted)
     result = tune_ranking(*data, grid=[AUTO, same], split=Split(100))
     assert len(trained) == 1
     assert result.trials[0].score == result.trials[1].score
