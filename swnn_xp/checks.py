@@ -1,6 +1,6 @@
-"""Which columns a model was fitted with, and whether those of a query are the same.
+"""Checks of what users pass: parameters, names, and the columns of a query against those of `fit`.
 
-Checks of parameters: each raises a ValueError of one line that says what was wrong.
+Each raises a ValueError of one line that says what was wrong.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""Similarity of a query and a row from their dot product and overlap, by the array API.
+"""Search by the array API: similarities, the S best rows of each query, and merging such lists.
 
-``Sim = J**beta * cos``: the cosine, discounted by the Jaccard index of the two supports.
+``Sim = J**beta * cos``: the cosine, discounted by the Jaccard index of the two supports. Ties:
+larger similarity first, then the smaller row. Only similarities above 0 count.
 
-The S best rows of each query from a block of similarities, and merging two such lists.
-
-Ties: larger similarity first, then the smaller row. Only similarities above 0 count. What is called
-an id here is the number of a row in whatever is searched; the model turns it into the user's id.
+What is called an id here is the number of a row in whatever is searched; the model turns it into
+the user's id.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Weights are integers (``round(w * 2**40)``), so that a label's score does not depend on the order
 in which its votes are added. Ties: larger score first, then the smaller label id.
 
-Votes and rankings of many queries, in blocks whose temporaries fit the memory.
+`vote` and `rank` take a few queries; `vote_in_blocks` and `rank_in_blocks` take any number of them,
+in blocks whose temporaries fit the memory.
 """
 
 from __future__ import annotations

@@ -1,17 +1,13 @@
-"""The CUDA kernels of `swnn_kernels.cuda`, compiled by CuPy and called on CuPy arrays.
+"""The CuPy backend: CUDA kernels over postings, or sparse products where those do not fit.
 
-Launches go to the current stream and wait for nothing; what the host waits for between them is
-listed in `cupy_`.
-
-Learned ranking by the CUDA kernels of `swnn_kernels.cuda`: candidates, then their scores.
-
-The CuPy backend: CUDA kernels over postings, or sparse products where those do not fit.
+The kernels of `swnn_kernels.cuda` are compiled by CuPy and called on CuPy arrays: search, vote, and
+for learned rankings the candidates and their scores. Work goes to CuPy's current stream.
 
 The host waits for the device for a few scalars while a matrix is brought to canonical rows; for
 two per block of queries, to cut it out of the batch (a block has at most 8 queries, so a batch of
 256 waits 64 times); for one more per block in the product path (ties in the last slot); for one per
 batch of votes; for two per block of ranked candidates; and for results that are copied to a caller
-on the host. Work goes to CuPy's current stream.
+on the host. A launch itself waits for nothing.
 """
 
 from __future__ import annotations

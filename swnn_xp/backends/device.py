@@ -4,11 +4,10 @@ Queries go in blocks, training rows in runs; a block and a run of rows give two 
 products and the overlaps, and the rest is the array API. Everything stays on the device: only a
 scalar now and then is copied to the host, and results for a caller who came from the host.
 
-Search by two sparse products: training rows times a dense block of queries.
-
-Both hold exact integers in float64, so the order of summation does not matter. The training rows
-are the sparse factor and the queries the dense one: a product of two sparse matrices would come
-out nearly dense, and the libraries' routines for it need memory that can't be known beforehand.
+`ProductIndex` gets both matrices as products of sparse training rows and a dense block of queries.
+They hold exact integers in float64, so the order of summation does not matter. A product of two
+sparse matrices would come out nearly dense, and the libraries' routines for it need memory that
+can't be known beforehand.
 """
 
 from __future__ import annotations

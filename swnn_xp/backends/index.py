@@ -1,8 +1,8 @@
-"""What a query is given: the method's parameters, and how much of the machine it may use.
+"""What a backend is: an `Index` over training rows that finds neighbours and ranks labels.
 
-Cut training rows into runs whose temporaries fit the memory.
-
-What a backend is: an index over training rows that finds neighbours and ranks labels.
+A query brings `Options`: how much memory and how many threads it may use. `runs_that_fit` and
+`queries_that_fit` cut a search into runs of training rows and blocks of queries whose temporaries
+fit that memory. `host_search` searches any index for queries from the host.
 """
 
 from __future__ import annotations

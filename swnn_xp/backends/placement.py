@@ -1,6 +1,7 @@
-"""Where the arrays of a model live, and how data gets there and back: here, the host.
+"""Where the arrays of a model live, and how data gets there and back.
 
-Arrays of a model in the memory of some device, by a library that has an array API.
+`Placement` is the host; `DevicePlacement` is the memory of some device, by a library that has an
+array API.
 """
 
 from __future__ import annotations

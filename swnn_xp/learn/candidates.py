@@ -1,10 +1,9 @@
-"""Candidates: the labels that a row's neighbours vote for, with their shares.
+"""Candidates of training rows, and the vote score that is fitted to them.
 
-They are what the ranker learns to sort: the labels that neighbours vote for and that the row does
-not have are the hard negatives.
+Candidates are the labels that a row's neighbours vote for, with their shares of the votes. They are
+what the ranker learns to sort: those that the row does not have are the hard negatives.
 
-The vote score: how likely a candidate is right, by its shares alone.
-
+The vote score says how likely a candidate is right, by its shares alone:
 ``b + sum over cuts of v * log(share + 2**-10) + v' * share``, the same for all labels, fitted by
 squared hinge. It is additive over cuts, so that a table of integers for each cut holds it.
 """

@@ -1,18 +1,13 @@
-"""Training on other machines: what searches and what trains labels, if not this process.
+"""The label models: for each label a linear model of what the vote score leaves open.
 
-`remote_training` holds for all training inside a ``with`` block. What is learned does not depend on
-it.
-
-The ranker: for each label a linear model of what the vote score leaves open.
-
-Scores of rows that were left out of the label models: what probabilities are fitted on.
+(row, candidate) pairs are sorted by label (`group_pairs`), and every label is trained on its own
+pairs alone (`train_labels`), on threads or, inside `remote_training`, on other machines: the result
+is the same. `quantise_models` makes of it what is stored and scored, 16-bit weights with one scale.
+`feature_weights` makes features that many label models use count more in the search.
 
 A model is too sure of the rows that it was trained on. So once a label is trained, the descent
-takes a tenth of the rows out of its solution, mends that, and scores these rows.
-
-Label models as they are stored and scored: 16-bit weights with one scale.
-
-Feature weights: features that many label models use count more in the search.
+takes a tenth of the rows out of its solution, corrects the solution for that, and scores these
+rows: `held_out_scores` are what probabilities are fitted on.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Search an index, on any backend, for queries from the host; results on the host.
+"""The neighbours of all training rows, kept beside a ranking: relearning starts from them.
 
-The neighbours of all training rows, kept beside a ranker: relearning starts from them.
-
-A row's neighbours change only where a neighbour is gone or a new row is near: only these rows are
-searched again.
+A row's neighbours change only where one of them was removed or a new row is near, so
+`refresh_neighbours` searches again for these rows only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Train some labels again, on the rows of the moment.
+"""Train some labels again, on the current rows.
 
 A label's model depends on the rows that have it as a candidate: those with one of the label's rows
-among their neighbours. The neighbours of all rows are kept beside the model (`known_neighbours`),
+among their neighbours. The neighbours of all rows are kept beside the model (`KnownNeighbours`),
 so that only these rows vote again, and only rows with new neighbours are searched. Feature weights,
 vote score and probabilities stay as they are.
 """

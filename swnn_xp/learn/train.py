@@ -1,10 +1,11 @@
-"""Rare labels first: what is added to the score of a label because few rows have it.
+"""The whole recipe of training: from rows and labels to feature weights and a ranking.
 
-The whole recipe: from rows and labels to feature weights and a ranker.
+`prepare` learns feature weights on a part of the rows and indexes all rows, scaled by them. `train`
+then finds the neighbours of every training row, takes the labels that these vote for as candidates
+(leave-one-out: a row and its copies do not vote for it), fits the vote score to the candidates, and
+trains the label models. Searches run on any backend; their results come to the host.
 
-Leave-one-out searches of training: on any backend, with results on the host.
-
-What comes before label models: feature weights, and an index over the rows scaled by them.
+`rarity` is what ``rare_labels`` adds to the score of a label that few rows have.
 """
 
 from __future__ import annotations

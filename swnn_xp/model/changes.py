@@ -1,6 +1,6 @@
-"""Fewer rows in the index: a part of them that has every label, as far as it goes.
+"""How one model becomes the next: append, remove, compact, move to another backend or device.
 
-How one model becomes the next: append, remove, compact, move to another backend or device.
+`covering_rows` chooses the rows of a smaller model, so that every label keeps some while they fit.
 """
 
 from __future__ import annotations

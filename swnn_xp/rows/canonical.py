@@ -1,13 +1,11 @@
-"""What a matrix must satisfy to become rows; the same checks and messages on every device.
+"""Any host matrix becomes canonical sparse rows, or a clear error.
 
-Array-API functions only: `canonical` calls them on the host, `on_device` wherever the data is.
+Canonical: features ascend within a row, none twice (repeats are summed in float64, in the order
+they are stored), no zeros, all values finite. The caller's data is never changed.
 
-Any host matrix becomes canonical sparse rows, or a clear error.
-
-Canonical: features ascending within a row, none twice (repeats are summed in float64, in the
-order they are stored), no zeros, all finite. The caller's data is never changed.
-
-Checks of arrays that come from a file, before compiled code uses their numbers as addresses.
+The functions ``require_...`` use the array API only: `swnn_xp.rows.on_device` calls them too, so
+that checks and messages are the same on every device. Those for arrays from files
+(``untrusted_...``, ``check_...``) look at every number that compiled code would use as an address.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""The scales of the fixed-point arithmetic. `docs/method/exactness.md` says why they are these.
-
-Those that the kernels need too come from there.
-
-Rows of unit length in fixed point, so that no sum depends on its order.
+"""Rows of unit length in fixed point, so that no sum depends on its order.
 
 A row's values become integers: ``value / |row| * 2**23``, rounded. The dot product of two such rows
 is an exact integer near 2**46 at most, in float64 as in int64, so every backend gets the same one
-whatever its order of summation.
+whatever its order of summation. `docs/method/exactness.md` says why the scales are these; those
+that the kernels need too come from `swnn_kernels.records`.
 """
 
 from __future__ import annotations

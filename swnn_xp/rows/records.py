@@ -1,9 +1,8 @@
 """The records that hold rows, and how to cut, pick and stack them.
 
-Their arrays are of any array-API namespace, but never of two, or on two devices.
-
-All records of rows hold ``indptr`` first, then one or more arrays with one element for each entry,
-and their width last. That is all these functions know of them.
+A record holds ``indptr`` first, then one or more arrays with one element for each entry, and the
+width of the rows last: the functions here rely on nothing else. Its arrays are of one array-API
+namespace and on one device.
 """
 
 from __future__ import annotations

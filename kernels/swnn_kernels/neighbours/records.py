@@ -1,6 +1,6 @@
-"""Sizes that the pruned search and its buffers share.
+"""Records of the search for one query's neighbours: buffers, the query, what is derived from it.
 
-Records of the search for one query's neighbours: buffers, the query, what is derived from it.
+The sizes of these buffers, which the pruned search relies on, come first.
 """
 
 from __future__ import annotations
