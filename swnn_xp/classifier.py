@@ -176,7 +176,7 @@ class SWNNClassifier(NeighbourEstimator):
         model = replace(
             model, feature_weights=weights, vectorizer=data.vectorizer, targets=data.targets
         )
-        self._put(self._ranked_by_votes(model))
+        self._set_model(self._ranked_by_votes(model))
         return self
 
     @classmethod
@@ -236,11 +236,11 @@ class SWNNClassifier(NeighbourEstimator):
         return explanation
 
     def check_params(self) -> None:
-        """Raise ValueError if a parameter is not what it may be."""
+        """Raise ValueError if a parameter has a value that it can't have."""
         check_count(self.n_neighbors, "n_neighbors")
         check_exponent(self.alpha, "alpha")
         check_exponent(self.beta, "beta")
-        self._check_machine()
+        self._check_execution_params()
         check_flag(self.calibrate, "calibrate")
         check_threshold(self.threshold)
         if isinstance(self.threshold, str) and not self.calibrate:

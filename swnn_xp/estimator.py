@@ -33,7 +33,7 @@ from swnn_xp.checks import (
 )
 from swnn_xp.metrics import precision_at_k
 from swnn_xp.model.changes import append, compact, moved, remove
-from swnn_xp.model.explain import one_row
+from swnn_xp.model.explain import as_single_row
 from swnn_xp.model.files import SavedModel, open_model, save_model
 from swnn_xp.model.model import (
     LabelRanking,
@@ -49,9 +49,9 @@ from swnn_xp.model.targets import (
     encode_labels,
     encode_more,
     label_matrix,
-    texts,
+    names_of_values,
 )
-from swnn_xp.notebook import facts
+from swnn_xp.notebook import facts_table
 from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
 from swnn_xp.rows.canonical import exact_values
 from swnn_xp.rows.input_kind import as_texts, host_array, host_matrix
@@ -90,11 +90,11 @@ class NeighbourEstimator(Estimator):
     meanwhile, by one with other labels.
     """
 
-    __slots__ = ("_lock", "_seen")
+    __slots__ = ("_last_checked", "_lock")
     _lock: threading.Lock
-    """Held while a model, and parameters with it, take the place of others."""
-    _seen: tuple[tuple[Any, ...], Model] | None
-    """The parameters and the model of the last call: while they stay, nothing is checked again."""
+    """Held while the model, and parameters with it, are replaced."""
+    _last_checked: tuple[tuple[Any, ...], Model] | None
+    """Parameters and model of the last call: while both are the same, no check is repeated."""
 
     saved_as: ClassVar[str]
     """What the manifest of a saved model calls the estimator."""
@@ -113,7 +113,7 @@ class NeighbourEstimator(Estimator):
     def __new__(cls, *args: Any, **params: Any) -> Self:
         """Make an estimator with a lock of its own."""
         made = super().__new__(cls)
-        made._lock, made._seen = threading.Lock(), None
+        made._lock, made._last_checked = threading.Lock(), None
         return made
 
     def __init_subclass__(cls) -> None:
@@ -126,7 +126,7 @@ class NeighbourEstimator(Estimator):
 
     @abstractmethod
     def check_params(self) -> None:
-        """Raise ValueError if a parameter is not what it may be."""
+        """Raise ValueError if a parameter has a value that it can't have."""
 
     @abstractmethod
     def saved_params(self, model: Model) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class NeighbourEstimator(Estimator):
 
     @abstractmethod
     def _current_ranking(self, model: Model) -> LabelRanking:
-        """How the parameters want labels ranked: the model's own ranking if nothing has changed."""
+        """The ranking that the parameters ask for: the model's own if none has changed."""
 
     @abstractmethod
     def _saved_ranking(self, saved: SavedModel, model: Model) -> LabelRanking:
@@ -157,11 +157,11 @@ class NeighbourEstimator(Estimator):
         return Options(int(self.memory_budget), check_threads(self.n_jobs))
 
     def current_model(self) -> Model:
-        """Return the model as the parameters want it; every query starts here.
+        """Return the fitted model, brought in line with the parameters; every query starts here.
 
-        Another ``backend`` or ``device`` moves it; other parameters change how it ranks.
+        A new ``backend`` or ``device`` moves the model; other parameters change how it ranks.
         """
-        params, seen = type(self)._get_params(self), self._seen
+        params, seen = type(self)._get_params(self), self._last_checked
         if (
             seen is not None
             and seen[1] is vars(self).get("_model")
@@ -175,8 +175,8 @@ class NeighbourEstimator(Estimator):
         current = fitted if ranking is fitted.ranking else fitted.with_ranking(ranking)
         current = moved(current, self.backend, self.device)
         if current is not fitted:
-            self._swap(fitted, current)  # unless another thread has changed it: that change stays
-        self._seen = params, current
+            self._compare_and_swap(fitted, current)  # a change by another thread stays
+        self._last_checked = params, current
         return current
 
     def with_model(self, model: Model) -> Self:
@@ -279,7 +279,7 @@ class NeighbourEstimator(Estimator):
             if repr(value) != repr(usual[name].default)
         }
         if not self.__sklearn_is_fitted__():
-            return facts(f"{type(self).__name__}, not fitted", rows)
+            return facts_table(f"{type(self).__name__}, not fitted", rows)
         model = self.model_
         rows |= {
             "training rows": f"{model.n_rows:,}",
@@ -287,7 +287,7 @@ class NeighbourEstimator(Estimator):
             "labels": f"{model.labels.n_labels:,}",
             "backend": model.backend,
         }
-        return facts(type(self).__name__, rows)
+        return facts_table(type(self).__name__, rows)
 
     def _training_data(
         self,
@@ -349,13 +349,13 @@ class NeighbourEstimator(Estimator):
         if not self.__sklearn_is_fitted__():
             encoded = encode_labels(y, label_names, classes)
             first = copy.copy(self).fit(X, encoded, label_names=label_names, row_names=row_names)
-            if self._swap(None, first.model_):
+            if self._compare_and_swap(None, first.model_):
                 return self  # else another thread was the first
         self.current_model()  # moved, if it has to be, and asked with parameters that fit
-        self._change(lambda model: self._appended(model, X, y, label_names, row_names))
+        self._update_model(lambda model: self._append_rows(model, X, y, label_names, row_names))
         return self
 
-    def _appended(
+    def _append_rows(
         self,
         model: Model,
         X: Any,
@@ -364,7 +364,7 @@ class NeighbourEstimator(Estimator):
         row_names: list[str] | None,
     ) -> Model:
         """The model with further rows."""
-        X = model.rows_of(self._same_columns(model, X))
+        X = model.rows_of(self._check_columns(model, X))
         old, n_labels = model.names, model.labels.n_labels
         labels, targets, found = encode_more(
             y, model.targets, old.get("label_names"), n_labels, grow=True
@@ -390,7 +390,7 @@ class NeighbourEstimator(Estimator):
 
     def remove(self, ids: Any) -> Self:
         """Remove training rows by id; the ids of the others stay, and none is given twice."""
-        self._change(lambda model: remove(model, ids))
+        self._update_model(lambda model: remove(model, ids))
         return self
 
     def set_label_uris(self, uris: list[str]) -> Self:
@@ -400,7 +400,7 @@ class NeighbourEstimator(Estimator):
             checked = check_names(uris, model.labels.n_labels, "label_uris")
             return replace(model, names=dict(model.names) | known_names(label_uris=checked))
 
-        self._change(named)
+        self._update_model(named)
         return self
 
     def compact(self) -> Self:
@@ -431,7 +431,7 @@ class NeighbourEstimator(Estimator):
             are those of `predict_topk`, probabilities those of `predict_proba`.
         """
         model, options = self.current_model(), self.options
-        X = self._same_columns(model, X)
+        X = self._check_columns(model, X)
         check_count(k, "k")
         ranking, queries = model.ranking, model.queries(X)
         found = ranking.find(model, queries, options)
@@ -454,7 +454,7 @@ class NeighbourEstimator(Estimator):
         [['a'], []]
         """
         model = self.current_model()
-        names = model.names.get("label_names") or texts(model.targets.values)
+        names = model.names.get("label_names") or names_of_values(model.targets.values)
         if names is None:
             raise ValueError("the model has no label names: give label_names to fit")
         check_count(k, "k")
@@ -475,7 +475,7 @@ class NeighbourEstimator(Estimator):
         one is nudged ahead.
         """
         model = self.current_model()
-        X = self._same_columns(model, X)
+        X = self._check_columns(model, X)
         if model.targets.form == "classes":
             return _class_probabilities(model, *self._matrices(model, X, "scores", "probabilities"))
         return _as_given(model, *self._matrices(model, X, "probabilities"))
@@ -488,7 +488,7 @@ class NeighbourEstimator(Estimator):
         last. After a `fit` with two classes, one for each row: how much more likely the second is.
         """
         model = self.current_model()
-        X = self._same_columns(model, X)
+        X = self._check_columns(model, X)
         if model.targets.form != "classes":
             return _as_given(model, *self._matrices(model, X, "scores"))
         if model.labels.n_labels != 2:
@@ -520,12 +520,12 @@ class NeighbourEstimator(Estimator):
     def _predicted(self, model: Model, X: Any) -> Any:
         if model.targets.form == "classes":
             return _best_classes(model, self._ranked(model, X, 1).labels)
-        X = self._same_columns(model, X)
+        X = self._check_columns(model, X)
         return _chosen_as_given(model, *self._matrices(model, X, "predicted"))
 
     def _ranked(self, model: Model, X: Any, k: int) -> Ranking:
         """Rank the labels of each row: arrays (n_queries, k) of X's library."""
-        X = self._same_columns(model, X)
+        X = self._check_columns(model, X)
         check_count(k, "k")
         best = model.ranking.rank(model, model.queries(X), model.n_ranked(int(k)), self.options)
         if k > model.labels.n_labels:
@@ -533,7 +533,7 @@ class NeighbourEstimator(Estimator):
         return Ranking(*model.placement.as_input_kind(X, *best))
 
     def _matrices(self, model: Model, X: Any, *wanted: MatrixOf) -> list[Any]:
-        """What is wanted of the labels, each as a sparse matrix of X's library, from one search."""
+        """The wanted matrices of labels, each sparse and of X's library, from one search."""
         placement, width = model.placement, model.labels.n_labels
         queries, options = model.queries(X), self.options
         found = model.ranking.matrices(model, queries, wanted, self.threshold, options)
@@ -542,7 +542,7 @@ class NeighbourEstimator(Estimator):
     def _explained(self, x: Any, label: int | str) -> Any:
         model = self.current_model()
         wanted = label_id(label, model.names.get("label_names"), model.labels.n_labels)
-        row = self._same_columns(model, one_row(model, x))
+        row = self._check_columns(model, as_single_row(model, x))
         return model.ranking.explain(model, model.queries(row), wanted, self.options)
 
     def kneighbors(self, X: Any, n_neighbors: int | None = None) -> Neighbours:
@@ -558,7 +558,7 @@ class NeighbourEstimator(Estimator):
         settings = model.ranking.settings
         wanted = settings.n_neighbors if n_neighbors is None else n_neighbors
         check_count(wanted, "n_neighbors")
-        X = self._same_columns(model, X)
+        X = self._check_columns(model, X)
         found = model.search(model.queries(X).scaled, int(wanted), settings.beta, self.options)
         return Neighbours(*model.placement.as_input_kind(X, *model.with_ids(found)))
 
@@ -581,9 +581,9 @@ class NeighbourEstimator(Estimator):
         """
         from swnn_xp.model.session import Session  # it needs numba
 
-        return Session(self._follower(), budget=budget)
+        return Session(self._model_getter(), budget=budget)
 
-    def _follower(self) -> Callable[[], Model]:
+    def _model_getter(self) -> Callable[[], Model]:
         """Return a function that gives the current model; quick if nothing has changed.
 
         A session asks it for every answer. Where parameters do not fit the model, it raises what a
@@ -642,45 +642,46 @@ class NeighbourEstimator(Estimator):
             saved.check(loaded._model)
         return loaded
 
-    def _check_machine(self) -> None:
-        """Check the parameters that decide how an answer is computed, not what it is."""
+    def _check_execution_params(self) -> None:
+        """Check the parameters that decide how an answer is computed, not what the answer is."""
         check_flag(self.allow_narrower, "allow_narrower")
         check_count(self.memory_budget, "memory_budget")
         check_threads(self.n_jobs)
         if self.backend != "auto":
             get_backend(self.backend)
 
-    def _same_columns(self, model: Model, X: Any) -> Any:
-        """Refuse a table with other columns than those of `fit`, and a matrix of another width."""
+    def _check_columns(self, model: Model, X: Any) -> Any:
+        """Refuse a table whose columns are not those of `fit`, and a matrix of another width."""
         who = type(self).__name__
         if as_texts(X) is not None:
             return X
         names = model.names.get("feature_names") if column_names(X) is not None else None
         return check_columns(X, model.n_features, names, who, self.allow_narrower)
 
-    def _change(self, step: Callable[[Model], Model]) -> None:
-        """Replace the model by what a short step makes of it, again if another thread did so."""
+    def _update_model(self, step: Callable[[Model], Model]) -> None:
+        """Apply a short step to the model, again if another thread has changed it meanwhile."""
         while True:
             model = self.model_
-            if self._swap(model, step(model)):
+            if self._compare_and_swap(model, step(model)):
                 return
 
     def _replace_model(self, old: Model, new: Model, action: str, **params: Any) -> None:
-        """Put what was made of a model in its place; ModelChangedError if it is there no more.
+        """Replace one model by another; ModelChangedError if it is no longer the current one.
 
-        Parameters that the new model was made with are set with it.
+        The parameters are set with the model.
         """
-        if not self._swap(old, new, **params):
+        if not self._compare_and_swap(old, new, **params):
             raise ModelChangedError(
                 f"another thread changed the model during {action}: call {action} again"
             )
 
-    def _put(self, model: Model) -> None:
-        """Replace the model, whatever it is: `fit` does."""
+    def _set_model(self, model: Model) -> None:
+        """Replace the model, whichever is current; only `fit` does so."""
         with self._lock:
             self._model = model
 
-    def _swap(self, old: Model | None, new: Model, **params: Any) -> bool:
+    def _compare_and_swap(self, old: Model | None, new: Model, **params: Any) -> bool:
+        """Replace the model if it is still the old one; return whether it was."""
         with self._lock:
             if vars(self).get("_model") is not old:
                 return False
@@ -697,7 +698,7 @@ def all_names(
     label_names: list[str] | None,
     row_names: list[str] | None,
 ) -> dict[str, list[str]]:
-    """Names that are known, one for each feature, label and row."""
+    """Check the names that are given: one for each feature, label and row."""
     return known_names(
         feature_names=check_names(feature_names, rows.n_features, "feature_names"),
         label_names=check_names(label_names, labels.n_labels, "label_names"),
@@ -706,7 +707,7 @@ def all_names(
 
 
 def check_training_rows(n_rows: int, n_label_rows: int) -> None:
-    """Require as many rows in X as in y, and one at least."""
+    """Require as many rows in X as in y, and at least one."""
     if n_rows != n_label_rows:
         raise ValueError(f"X has {n_rows} rows but y has {n_label_rows}")
     if n_rows == 0:

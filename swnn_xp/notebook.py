@@ -11,12 +11,12 @@ _CELL = "padding:2px 10px 2px 0;text-align:left"
 _SIZE, _RADIUS, _SHOWN = 420, 130, 8
 
 
-def facts(title: str, rows: Mapping[str, object], more: str = "") -> str:
+def facts_table(title: str, rows: Mapping[str, object], more: str = "") -> str:
     """A title and a table of names and values.
 
     Examples
     --------
-    >>> "<b>A &amp; B</b>" in facts("A & B", {"rows": 3})
+    >>> "<b>A &amp; B</b>" in facts_table("A & B", {"rows": 3})
     True
     """
     cells = "".join(

@@ -197,7 +197,7 @@ class SWNNRanker(NeighbourEstimator):
         )
         backend = SearchBackend(data.index_class, data.placement, self.options)
         model = self._train(rows, data.labels, backend, data.names)
-        self._put(replace(model, vectorizer=data.vectorizer, targets=data.targets))
+        self._set_model(replace(model, vectorizer=data.vectorizer, targets=data.targets))
         return self
 
     def relearn(self, labels: Iterable[int | str] | Literal["all"] | None = None) -> Self:
@@ -205,8 +205,8 @@ class SWNNRanker(NeighbourEstimator):
 
         Rows that `partial_fit` adds vote at once, but label models know nothing of them until they
         are trained again. Each label gets the model that training everything on the current rows
-        would give it, to the last bit, if feature weights, vote score and the rule of C
-        stayed as they are; these, and probabilities, do stay. The time that takes grows with the
+        would give it, to the last bit, if feature weights, vote score and the choice
+        of C did not change; they stay as they are, and so do probabilities. The time grows with the
         rows that changed and with the rows that have one of the labels as a candidate.
 
         Label models learn from all rows. A model of which a part of the rows was kept (``keep``)
@@ -326,7 +326,7 @@ class SWNNRanker(NeighbourEstimator):
         )
 
     def check_params(self) -> None:
-        """Raise ValueError if a parameter is not what it may be."""
+        """Raise ValueError if a parameter has a value that it can't have."""
         check_exponent(self.alpha, "alpha")
         check_exponent(self.beta, "beta")
         for name in ("n_neighbors", "n_candidates"):
@@ -342,7 +342,7 @@ class SWNNRanker(NeighbourEstimator):
         check_threshold(self.threshold)
         check_seed(self.random_state)
         check_part(self.keep, "keep")
-        self._check_machine()
+        self._check_execution_params()
 
     def _train(
         self,

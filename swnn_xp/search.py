@@ -111,13 +111,15 @@ def top_rows(
 
 
 def padded(found: Neighbours, slots: int) -> Neighbours:
-    """Neighbours in at least this many slots; see `pad_to`."""
+    """Pad neighbours to this many slots at least; see `pad_to`."""
     ids, similarities = pad_to(slots, found.ids, found.similarities)
     return Neighbours(similarities, ids)
 
 
 def pad_to(slots: int, ids: Array, *values: Array) -> tuple[Array, ...]:
-    """Ids and values for one query or for many in at least this many slots, the new ones empty.
+    """Pad the ids and values of one query or of many to this many slots at least.
+
+    New slots hold id -1 and value 0.
 
     Examples
     --------
@@ -137,7 +139,7 @@ def pad_to(slots: int, ids: Array, *values: Array) -> tuple[Array, ...]:
     return with_more(ids, -1), *(with_more(part, 0) for part in values)
 
 
-def without_own(found: Neighbours, own: Array, slots: int) -> Neighbours:
+def without_self(found: Neighbours, own: Array, slots: int) -> Neighbours:
     """The first neighbours of each query that are not the query's own row.
 
     Parameters
@@ -152,7 +154,7 @@ def without_own(found: Neighbours, own: Array, slots: int) -> Neighbours:
     --------
     >>> import numpy as np
     >>> found = Neighbours(np.zeros((2, 3)), np.asarray([[4, 2, 7], [1, 0, 3]]))
-    >>> without_own(found, np.asarray([2, 9]), 2).ids.tolist()
+    >>> without_self(found, np.asarray([2, 9]), 2).ids.tolist()
     [[4, 7], [1, 0]]
     """
     xp = array_namespace(found.ids)
@@ -221,7 +223,7 @@ def kth_by_sorting(sims: Array, k: int) -> Array:
 
 
 def empty_neighbours(xp: Array, like: Array, n_queries: int, slots: int) -> Neighbours:
-    """Slots without a neighbour, on the device of ``like``."""
+    """Neighbours that are all empty slots, on the device of ``like``."""
     shape, dev = (n_queries, slots), device(like)
     return Neighbours(
         xp.zeros(shape, dtype=like.dtype, device=dev),

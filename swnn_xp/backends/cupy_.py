@@ -167,23 +167,23 @@ def find_candidates(
     """Let the neighbours of some queries vote; no row has more than `most_labels` labels."""
     n_queries, n_neighbors = found.ids.shape
     capacity = rank_capacity(labels, n_neighbors, most_labels)
-    cuts, places = cupy.asarray(selection.cuts, dtype=cupy.int64), selection.n_candidates
+    cuts, slots = cupy.asarray(selection.cuts, dtype=cupy.int64), selection.n_candidates
     n_cuts, n_labels = len(selection.cuts), max(1, labels.n_labels)
     made = Candidates(
-        cupy.empty((n_queries, places), dtype=cupy.int32),
-        cupy.empty((n_queries, places, n_cuts), dtype=cupy.uint64),
+        cupy.empty((n_queries, slots), dtype=cupy.int32),
+        cupy.empty((n_queries, slots, n_cuts), dtype=cupy.uint64),
         cupy.zeros((n_queries, n_cuts), dtype=cupy.uint64),
     )
     launch(
         "candidates", "find_candidates", (n_queries,),
         found.ids, found.similarities, *labels[:2], cuts,
         cupy.int32(n_neighbors), cupy.int32(n_cuts), cupy.int64(n_labels),
-        cupy.int64(capacity), cupy.float64(selection.alpha), cupy.int32(places),
+        cupy.int64(capacity), cupy.float64(selection.alpha), cupy.int32(slots),
         cupy.zeros((n_queries, n_labels), dtype=cupy.int32),
         cupy.empty((n_queries, capacity), dtype=cupy.int32),
         cupy.empty((n_queries, capacity, n_cuts), dtype=cupy.uint64),
         cupy.empty((n_queries, capacity), dtype=cupy.uint64),
-        cupy.empty((n_queries, places), dtype=cupy.uint64),
+        cupy.empty((n_queries, slots), dtype=cupy.uint64),
         *made,
     )  # fmt: skip
     return made
@@ -193,18 +193,18 @@ def score_candidates(
     candidates: Candidates, queries: QuantisedRows, ranker: Ranker, k: int
 ) -> Ranking:
     """Score the candidates of some queries: the best ``k``."""
-    n_queries, places, n_cuts = candidates.votes.shape
+    n_queries, slots, n_cuts = candidates.votes.shape
     best = (
         cupy.empty((n_queries, k), dtype=cupy.int64),
         cupy.empty((n_queries, k), dtype=cupy.float64),
     )
     launch(
         "scores", "score_candidates", (n_queries,),
-        *candidates, *queries[:3], *ranker[:6], cupy.int32(places), cupy.int32(n_cuts),
+        *candidates, *queries[:3], *ranker[:6], cupy.int32(slots), cupy.int32(n_cuts),
         cupy.int64(ranker.modelled.shape[0]), cupy.int64(queries.n_features),
         cupy.int32(ranker.shift), cupy.int32(k),
         cupy.zeros((n_queries, max(1, queries.n_features)), dtype=cupy.int32),
-        cupy.zeros((n_queries, places), dtype=cupy.uint64),
+        cupy.zeros((n_queries, slots), dtype=cupy.uint64),
         cupy.empty((n_queries, k), dtype=cupy.uint64),
         cupy.empty((n_queries, k), dtype=cupy.int32),
         *best,

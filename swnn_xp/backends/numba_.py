@@ -68,7 +68,7 @@ class NumbaIndex(Index):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Not as it is: the kernels' index remembers addresses, which mean nothing elsewhere.
-        return _remade, (type(self), type(self.kernel_index), self.arrays())
+        return _rebuilt, (type(self), type(self.kernel_index), self.arrays())
 
     @property
     def n_rows(self) -> int:
@@ -127,7 +127,7 @@ class NumbaIndex(Index):
     def rank_found(
         self, found: Neighbours, labels: KernelLabels, alpha: float, k: int, options: Options
     ) -> Ranking:
-        """Rank labels by the votes of given neighbours, on one thread: it is soon done."""
+        """Rank labels by the votes of given neighbours, on one thread, for it takes little time."""
         return Ranking(*vote_batch(labels.prepared, found.ids, found.similarities, alpha, k))
 
     def vote_found(
@@ -154,7 +154,7 @@ class NumbaIndex(Index):
         return Ranking(*best)
 
 
-def _remade(
+def _rebuilt(
     index_class: type[NumbaIndex], kernel_class: type[HybridIndex], arrays: dict[str, Any]
 ) -> NumbaIndex:
     return index_class(kernel_class.from_arrays(arrays))

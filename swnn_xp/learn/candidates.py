@@ -51,10 +51,10 @@ def copy_numbers(rows: QuantisedRows, labels: LabelRows) -> NDArray[np.int64]:
 
 
 class Learners(NamedTuple):
-    """The rows that look for candidates, where they are not the voters."""
+    """The rows that need candidates, where the voters are only a part of the rows."""
 
     labels: Labels
-    own: NDArray[np.int64]  # (n_rows,): voters with this number are not heard
+    ignored: NDArray[np.int64]  # (n_rows,): votes of rows with this number do not count
 
 
 class Voters(NamedTuple):
@@ -69,9 +69,9 @@ def leave_one_out(
     found: Neighbours, voters: Voters, first: int, selection: kernels.Selection
 ) -> Candidates:
     """Candidates of the rows ``first``, ``first + 1``, ... as if they were not among the voters."""
-    labels, own = voters.rows or Learners(voters.labels, voters.copies)
+    labels, ignored = voters.rows or Learners(voters.labels, voters.copies)
     truth = labels.indptr, labels.indices, first
-    return _candidates(found, voters, own[first : first + found.ids.shape[0]], truth, selection)
+    return _candidates(found, voters, ignored[first : first + found.ids.shape[0]], truth, selection)
 
 
 def candidates_of(

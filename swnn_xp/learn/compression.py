@@ -68,7 +68,7 @@ def _compressed(ready: Prepared, keep: float, backend: SearchBackend) -> Prepare
         labels=merged,
         row_ids=kept if ids is None else ids[kept],
     )
-    copies = copy_numbers(take_rows(ready.training.plain, kept), take_rows(labels, kept))
+    copies = copy_numbers(take_rows(ready.training.unscaled, kept), take_rows(labels, kept))
     part = Representatives(merged, nearest, copies, agreement)
     training = ready.training._replace(representatives=part)
     settings = settings.for_part(ready.asked, keep)
@@ -123,12 +123,12 @@ def prepare_again(model: Model, settings: TrainingSettings, backend: SearchBacke
     model = compact(model)
     model = replace(model, labels=model.checked_labels, version=model.version + 1, untrusted=False)
     ranking, scaled = ranking_of(model), model.rows()
-    plain = quantise_rows(unscaled_rows(model))
+    unscaled = quantise_rows(unscaled_rows(model))
     sized = settings._replace(
         n_neighbors=ranking.selection.cuts[-1], n_candidates=ranking.selection.n_candidates
     )
     return Prepared(
-        Training(plain, scaled, model.labels, weights=model.feature_weights),
+        Training(unscaled, scaled, model.labels, weights=model.feature_weights),
         model,
         host_search(model.segments[0], backend.placement, backend.options),
         sized,

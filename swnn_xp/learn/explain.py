@@ -13,7 +13,7 @@ from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.learn.scorer import Ranker
 from swnn_xp.model.calibration import Calibration, score_probability
 from swnn_xp.model.explain import Explanation, SharedFeature, Voter
-from swnn_xp.notebook import facts
+from swnn_xp.notebook import facts_table
 from swnn_xp.rows.records import QuantisedRows
 
 _STEP = 2.0**-SCORE_BITS
@@ -55,7 +55,7 @@ class RankedExplanation:
             "probability": f"{self.probability:.1%}",
             "model": f"bias {self.bias:+.3g}{', ' if words else ''}{words}",
         }
-        return facts(self.name, rows, Explanation.voter_graph(self.name, self.voters))
+        return facts_table(self.name, rows, Explanation.voter_graph(self.name, self.voters))
 
 
 def explain_candidate(

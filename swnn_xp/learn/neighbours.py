@@ -48,7 +48,7 @@ class KnownNeighbours(NamedTuple):
 def record_neighbours(
     found: Iterator[Neighbours], n_rows: int, width: int, known: list[KnownNeighbours]
 ) -> Iterator[Neighbours]:
-    """Pass on neighbours of successive blocks of all rows, and note them by position."""
+    """Pass on the neighbours of successive blocks of rows; append all of them to ``known``."""
     table, first = np.empty((n_rows, min(width, max(1, n_rows))), np.int32), 0
     for block in found:
         table[first : first + block.ids.shape[0]] = block.ids[:, : table.shape[1]]
@@ -58,7 +58,7 @@ def record_neighbours(
 
 
 def by_id(model: Model, table: NDArray[np.int32]) -> KnownNeighbours | None:
-    """Turn neighbours by position into those of the rows that are there, by id.
+    """Turn a table of neighbours by position into one by id, without removed rows.
 
     None if an id needs more than 31 bits.
     """
@@ -118,7 +118,7 @@ def live_mask(model: Model) -> NDArray[np.bool_]:
 def _take_known(
     model: Model, known: KnownNeighbours, table: NDArray[np.int32]
 ) -> NDArray[np.bool_]:
-    """Fill the lines of rows all of whose neighbours are there; marks of these rows."""
+    """Fill the lines of rows none of whose neighbours was removed; return marks of these rows."""
     marks, all_near = np.zeros(model.n_positions, bool), known.neighbours[:, : table.shape[1]]
     for some in _blocks(all_near):
         at, near = _positions(model, known.rows[some]), all_near[some]
@@ -136,7 +136,7 @@ def _blocks(near: NDArray[np.int32]) -> Iterator[slice]:
 
 
 def _positions(model: Model, ids: NDArray[np.integer]) -> NDArray[np.integer]:
-    """Position of each id; -1 for ids of rows that are not there."""
+    """Position of each id; -1 where there is no such row."""
     if not model.n_positions:
         return np.full(ids.shape, -1)
     last, at = model.n_positions - 1, ids

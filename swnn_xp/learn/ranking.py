@@ -35,7 +35,7 @@ from swnn_xp.model.calibration import (
 )
 from swnn_xp.model.explain import explain_votes
 from swnn_xp.model.files import SavedModel
-from swnn_xp.model.model import CSR, Extra, LabelRanking, MatrixOf, Model, Queries, RankOne
+from swnn_xp.model.model import CSR, Extra, LabelRanking, MatrixOf, Model, Queries, RowRanker
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.canonical import check_pointers, check_range, is_ascending
 from swnn_xp.rows.input_kind import host_array, host_rows
@@ -127,7 +127,7 @@ class CandidateRanking(LabelRanking):
     ) -> Ranking:
         """Rank the candidates of neighbours that were found before."""
         index, labels, placement = model.segments[0], model.placed_labels, model.placement
-        rows = queries.plain
+        rows = queries.unscaled
         best = index.rank_candidates(found, labels, rows, self, k, options)
         if best is not None:
             return best
@@ -199,13 +199,13 @@ class CandidateRanking(LabelRanking):
         found = self.find(model, queries, options)
         with model.placement.current():
             found = Neighbours(*map(host_array, found))
-            scaled, plain = host_rows(queries.scaled), host_rows(queries.plain)
+            scaled, unscaled = host_rows(queries.scaled), host_rows(queries.unscaled)
         base = explain_votes(model, scaled, found, label, alpha)
         voters = {voter.row for voter in base.voters}
         voted = np.asarray([i >= 0 and model.id_of(int(i)) in voters for i in found.ids[0]])
         vote = self._vote_score(vote_weights(found, alpha)[0], voted, has_model(ranker, label))
         names = model.names.get("feature_names")
-        parts = linear_parts(ranker, label, plain)
+        parts = linear_parts(ranker, label, unscaled)
         return explain_candidate(base, vote, parts, names, self.calibration)
 
     def _vote_score(self, weights: Any, voted: Any, is_modelled: bool) -> int:
@@ -225,7 +225,7 @@ class CandidateRanking(LabelRanking):
         parts = model.placed_labels.prepared, self.scorer, self.selection
         return RankingSession(index, parts, settings, **options)
 
-    def one_ranker(self, model: Model) -> RankOne:
+    def row_ranker(self, model: Model) -> RowRanker:
         """Rank the candidates of neighbours from several segments."""
         ranker = CandidateRanker(model.placed_labels.prepared, self.scorer, self.selection)
 

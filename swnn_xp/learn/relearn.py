@@ -39,7 +39,7 @@ _HOST = np.empty((0, 0))
 def relearn_labels(
     model: Model, wanted: NDArray[np.bool_], settings: TrainingSettings, on_progress: Progress
 ) -> Model:
-    """Train the wanted labels again; the model is the same but for what was learned.
+    """Train the wanted labels again; return the model with what was learned.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ def relearn_labels(
     """
     ranking = ranking_of(model)
     scaled = model.rows()
-    plain = quantise_rows(model.value_rows(scaled))
+    unscaled = quantise_rows(model.value_rows(scaled))
     near = refresh_neighbours(
         model, ranking.known, scaled, _width(model), _searcher(model, scaled, settings, on_progress)
     )
     chosen = _rows_with(model, wanted, near)
-    blocks = _candidates(model, (plain, scaled), near, chosen, settings, on_progress)
+    blocks = _candidates(model, (unscaled, scaled), near, chosen, settings, on_progress)
     for block in blocks:
         block.labels[(block.labels >= 0) & ~wanted[block.labels]] = -1
     truth = _only(take_rows(model.checked_labels, chosen), wanted)
@@ -69,9 +69,10 @@ def relearn_labels(
     pairs = group_pairs(blocks, truth, lambda bins: offsets_of(bins, table), missed)
     problem = label_problem(model.label_counts, ranking.descent_params, settings)
     rows = np.flatnonzero(live_mask(model))  # all of them: their lengths decide on the scales
-    places = np.searchsorted(rows, chosen).astype(np.int32)
+    positions = np.searchsorted(rows, chosen).astype(np.int32)
     models = train_labels(
-        take_rows(plain, rows), pairs._replace(rows=places[pairs.rows]), problem, settings.n_jobs,
+        take_rows(unscaled, rows), pairs._replace(rows=positions[pairs.rows]), problem,
+        settings.n_jobs,
         lambda done, total: on_progress("label models", done, total),
         scales_of(model.feature_weights, ranking.descent_params),
     )  # fmt: skip
@@ -124,8 +125,8 @@ def _candidates(
     on_progress: Progress,
 ) -> list[Candidates]:
     """Leave-one-out candidates of the chosen rows, by their neighbours."""
-    labels, selection, (plain, scaled) = model.checked_labels, ranking_of(model).selection, rows
-    voters = Voters(Labels.prepare(labels.indptr, labels.indices), copy_numbers(plain, labels))
+    labels, selection, (unscaled, scaled) = model.checked_labels, ranking_of(model).selection, rows
+    voters = Voters(Labels.prepare(labels.indptr, labels.indices), copy_numbers(unscaled, labels))
     searched, step = scaled.prepared(), _block_size(model, settings)
     blocks = []
     for first in range(0, chosen.size, step):
@@ -190,6 +191,6 @@ def _by_label(
     indptr = pointers_of_sizes(sizes[0] + sizes[1])
     features, weights = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.int16)
     for (labels, *values), size in zip((old, new), sizes, strict=True):
-        places = np.arange(labels.size) + (indptr[:-1] - pointers_of_sizes(size)[:-1])[labels]
-        features[places], weights[places] = values
+        positions = np.arange(labels.size) + (indptr[:-1] - pointers_of_sizes(size)[:-1])[labels]
+        features[positions], weights[positions] = values
     return indptr, features, weights

@@ -1,4 +1,4 @@
-"""What has changed since labels were trained: told from counts, so that nothing is logged."""
+"""What has changed since labels were trained: found by counting, so that nothing is logged."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Staleness(NamedTuple):
     """
 
     rows_added: int
-    """Rows that came after everything was trained, and are there."""
+    """Rows added since everything was trained, and not removed again."""
     rows_removed: int
-    """Rows that everything was trained on and that are gone."""
+    """Rows that everything was trained on and that were removed."""
     labels: NDArray[np.int64]
     """Labels whose rows have changed since they were trained, ascending."""
     labels_added: NDArray[np.int64]

@@ -112,13 +112,14 @@ class Representatives(NamedTuple):
     copies: NDArray[np.int64]
     """Numbers that copies among them share: none of them votes where one does not."""
     agreement: float
-    """Of vote and labels with all rows in the index: what is kept must not change the rule."""
+    """Of vote and labels with all rows in the index: what is kept must not change
+    the descent's parameters."""
 
 
 class Training(NamedTuple):
     """The rows, as the ranker and as the search see them."""
 
-    plain: QuantisedRows
+    unscaled: QuantisedRows
     """Not scaled by feature weights: what the label models learn from."""
     scaled: QuantisedRows
     labels: LabelRows
@@ -128,14 +129,14 @@ class Training(NamedTuple):
     """Feature weights, if there are any."""
 
     def voters(self) -> Voters:
-        """The rows that vote, and which of them a row must not hear: its copies."""
+        """The rows that vote, and for each row those whose votes do not count: its copies."""
         own = Labels.prepare(self.labels.indptr, self.labels.indices)
         if self.representatives is None:
-            return Voters(own, copy_numbers(self.plain, self.labels))
+            return Voters(own, copy_numbers(self.unscaled, self.labels))
         voting, nearest, copies, _ = self.representatives
         labels = Labels.prepare(voting.indptr, voting.indices)
-        unheard = np.append(copies, -1)[nearest]
-        return Voters(labels, copies, Learners(own, unheard))
+        ignored = np.append(copies, -1)[nearest]
+        return Voters(labels, copies, Learners(own, ignored))
 
 
 def learn_feature_weights(
@@ -148,17 +149,17 @@ def learn_feature_weights(
     """Feature weights, learned from a part of the rows, and the candidates' recall there."""
     part = part_of_rows(rows, settings)
     some = rows if part is None else take_rows(rows, part)
-    plain = quantise_rows(some)
-    training = Training(plain, plain, labels if part is None else take_rows(labels, part))
+    unscaled = quantise_rows(some)
+    training = Training(unscaled, unscaled, labels if part is None else take_rows(labels, part))
 
     def on_weights_progress(stage: str, done: int, total: int) -> None:
         on_progress(f"feature weights: {stage}", done, total)
 
     settings = settings.for_weights()
-    blocks = find_blocks(training, index(plain), settings, on_weights_progress)
+    blocks = find_blocks(training, index(unscaled), settings, on_weights_progress)
     stats = measure_candidates(training, blocks, settings, on_weights_progress)
     models, _ = _label_models(training, stats, settings, on_weights_progress)
-    return feature_weights(models.squares, plain.indices), stats.recall
+    return feature_weights(models.squares, unscaled.indices), stats.recall
 
 
 def part_of_rows(rows: ValueRows, settings: TrainingSettings) -> NDArray[np.int64] | None:
@@ -200,7 +201,7 @@ def train(
 
 
 class CandidateStats(NamedTuple):
-    """Candidates of all rows, and what can be said of them before any label has a model."""
+    """Candidates of all rows, and what is known of them before any label has a model."""
 
     blocks: list[Candidates]
     score: VoteScore
@@ -209,7 +210,7 @@ class CandidateStats(NamedTuple):
     row_size: float
 
     def descent_params(self, settings: TrainingSettings) -> DescentParams:
-        """What the descent is given."""
+        """Parameters of the descent, chosen by these statistics where they were left open."""
         return settings.descent_params(self.agreement, self.row_size)
 
 
@@ -219,11 +220,11 @@ def measure_candidates(
     """Fit the vote score to candidates, and count how many labels are among them."""
     on_progress("vote score", 0, 1)
     score = fit_vote_score(*_sample(blocks, settings))
-    plain, labels = training.plain, training.labels
+    unscaled, labels = training.unscaled, training.labels
     recall, part = candidate_recall(blocks, labels), training.representatives
     agreement = vote_agreement(blocks, labels) if part is None else part.agreement
     return CandidateStats(
-        blocks, score, recall, agreement, plain.indices.size / max(1, plain.n_rows)
+        blocks, score, recall, agreement, unscaled.indices.size / max(1, unscaled.n_rows)
     )
 
 
@@ -235,7 +236,7 @@ def train_ranking(
     *,
     keep: bool = False,
 ) -> CandidateRanking:
-    """Learn label models; the candidates are thrown away on the way unless they are to be kept."""
+    """Train label models on the candidates, which are dropped on the way unless ``keep`` is set."""
     models, calibration = _label_models(training, stats, settings, on_progress, keep)
     descent = stats.descent_params(settings)
     tables = np.stack([stats.score.tables(weight) for weight in (1.0, descent.vote_weight)])
@@ -245,7 +246,7 @@ def train_ranking(
         ranker._replace(biases=ranker.biases + added),
         selection_of(settings, training.labels.n_labels),
         settings.beta,
-        training.plain.n_features,
+        training.unscaled.n_features,
         stats.recall,
         descent,
         calibration,
@@ -272,7 +273,7 @@ def _label_models(
     if settings.calibrate:
         out = chosen_rows(labels.n_rows, _LEFT_OUT, settings.random_state)
     models = train_labels(
-        training.plain, pairs, problem, settings.n_jobs,
+        training.unscaled, pairs, problem, settings.n_jobs,
         lambda done, total: on_progress("label models", done, total),
         scales_of(training.weights, descent), out,
     )  # fmt: skip
@@ -350,7 +351,7 @@ def to_candidates(
 
 
 def candidate_recall(blocks: list[Candidates], labels: LabelRows) -> float:
-    """Share of the rows' labels that are among the first 50 candidates, of those that could be."""
+    """Share of the rows' labels among the first 50 candidates, of those that can be candidates."""
     right = sum(int(block.right[:, :_FIRST_CANDIDATES].sum()) for block in blocks)
     return right / max(1, _possible(labels))
 
@@ -358,9 +359,10 @@ def candidate_recall(blocks: list[Candidates], labels: LabelRows) -> float:
 def vote_agreement(
     blocks: list[Candidates], labels: LabelRows, n_rows: NDArray[np.int64] | None = None
 ) -> float:
-    """Share of the rows' labels that are among as many first candidates, of those that could be.
+    """How far vote and labels agree: the share of each row's n labels among its first n candidates.
 
-    ``n_rows`` counts the rows of each label, where there are more rows than these.
+    Labels that leave-one-out can't find do not count. ``n_rows`` holds the number of rows of each
+    label, where there are more rows than these.
     """
     sizes, right, first = np.diff(labels.indptr), 0, 0
     for block in blocks:
@@ -467,11 +469,11 @@ def prepare(
     if weighted:
         index = host_indexer(index_class, placement, options)
         weights, recall = learn_feature_weights(rows, labels, settings, index, on_progress)
-    plain, scaled = quantise_rows(rows), quantise_rows(rows, weights)
+    unscaled, scaled = quantise_rows(rows), quantise_rows(rows, weights)
     model = new_model(index_class, placement, placement.rows(scaled), labels, names or {})
     remote = remote_trainer()
     return Prepared(
-        Training(plain, scaled, labels, weights=weights),
+        Training(unscaled, scaled, labels, weights=weights),
         replace(model, feature_weights=weights),
         remote.index(scaled) if remote else host_search(model.segments[0], placement, options),
         settings.with_sizes(recall),

@@ -123,7 +123,7 @@ def chosen_rows(n_rows: int, share: float, seed: int) -> NDArray[np.int64]:
 def fit_calibration(held_out: HeldOutScores) -> Calibration | None:
     """Fit the map on the best labels of each row, the threshold on all; None for too few pairs."""
     order = np.lexsort((held_out.labels, -held_out.scores, held_out.rows))
-    best = order[_place_in_row(held_out.rows[order]) < _LABELS]
+    best = order[_rank_in_row(held_out.rows[order]) < _LABELS]
     if best.size < _FEWEST_PAIRS:
         return None
     ends, values = isotonic(held_out.scores[best], held_out.right[best])
@@ -176,7 +176,7 @@ def f1_threshold(scores: NDArray[np.float64], right: NDArray[np.bool_], n_positi
     return float(scores[order][np.argmax(np.where(last, quality, -1.0))])
 
 
-def _place_in_row(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _rank_in_row(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Place of each pair among those of its row, which stand side by side."""
     firsts = np.flatnonzero(np.append(True, rows[1:] != rows[:-1])) if rows.size else rows
     sizes = np.diff(np.append(firsts, rows.size))

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from swnn_xp.model.model import Model
-from swnn_xp.notebook import facts, neighbour_graph
+from swnn_xp.notebook import facts_table, neighbour_graph
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.input_kind import host_matrix
 from swnn_xp.rows.quantise import DOT_SCALE, WEIGHT_SCALE
@@ -61,7 +61,7 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         rows = {"score": f"{self.score:.4g}", "probability": f"{self.probability:.1%}"}
-        return facts(self.name, rows, self.voter_graph(self.name, self.voters))
+        return facts_table(self.name, rows, self.voter_graph(self.name, self.voters))
 
     @staticmethod
     def voter_graph(label: str, voters: tuple[Voter, ...]) -> str:
@@ -87,7 +87,7 @@ class Explanation:
         return lines
 
 
-def one_row(model: Model, x: Any) -> Any:
+def as_single_row(model: Model, x: Any) -> Any:
     """Turn what a user calls one row into a matrix (1, n_features) on the host."""
     row = host_matrix(model.rows_of([x] if isinstance(x, str) else x))
     row = row if sp.issparse(row) else np.atleast_2d(np.asarray(row))

@@ -112,12 +112,12 @@ class Queries:
 
     @once_property
     def scaled(self) -> QuantisedRows:
-        """What the indexed rows, scaled too, are compared with."""
+        """The rows scaled by the feature weights, as the indexed rows are: what is searched for."""
         return self._placement.quantise(self._rows, self._weights)
 
     @once_property
-    def plain(self) -> QuantisedRows:
-        """What label models weigh."""
+    def unscaled(self) -> QuantisedRows:
+        """The rows as given, not scaled by feature weights: what label models score."""
         return self.scaled if self._weights is None else self._placement.quantise(self._rows)
 
 
@@ -132,8 +132,8 @@ MatrixOf = Literal["scores", "probabilities", "predicted"]
 """What a matrix (n_queries, n_labels) may hold."""
 CSR = tuple[Array, Array, Array]
 """Pointers, labels and values."""
-RankOne = Callable[[Any, Any, Neighbours, int], Ranking]
-"""Ranks one row, given as indices and values, by its neighbours (by position): the best k."""
+RowRanker = Callable[[Any, Any, Neighbours, int], Ranking]
+"""Ranks the labels of one row, given its indices, values and neighbours (by position): best k."""
 
 
 class LabelRanking(ABC):
@@ -190,8 +190,8 @@ class LabelRanking(ABC):
         """Open a session of the kernels that searches and ranks in one call: one segment only."""
 
     @abstractmethod
-    def one_ranker(self, model: Model) -> RankOne:
-        """Make what ranks single rows whose neighbours come from several segments."""
+    def row_ranker(self, model: Model) -> RowRanker:
+        """Make a function that ranks single rows whose neighbours come from several segments."""
 
     @abstractmethod
     def probabilities_one(self, scores: Any, similarities: Any) -> Any:

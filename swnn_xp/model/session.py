@@ -67,11 +67,11 @@ class Session:
         >>> clf.session().predict_one([1], [0.5], k=1).labels.tolist()
         [1]
         """
-        self._follow()
-        if self._only is not None:  # it checks k itself
-            return Ranking(*self._only.predict_one(indices, values, k))
+        self._use_current_model()
+        if self._single_session is not None:  # it checks k, too
+            return Ranking(*self._single_session.predict_one(indices, values, k))
         check_count(k, "k")
-        found = self._positions_one(indices, values)
+        found = self._find_one(indices, values)
         best = self._rank_one(indices, values, found, self._model.n_ranked(k))
         return Ranking(*pad_to(k, *best))
 
@@ -82,12 +82,12 @@ class Session:
         shape (k,).
         """
         check_count(k, "k")
-        self._follow()
+        self._use_current_model()
         wanted = self._model.n_ranked(k)
-        if self._only is not None:
-            labels, scores, similarities = self._only.rank_one(indices, values, wanted)
+        if self._single_session is not None:
+            labels, scores, similarities = self._single_session.rank_one(indices, values, wanted)
         else:
-            found = self._positions_one(indices, values)
+            found = self._find_one(indices, values)
             labels, scores = self._rank_one(indices, values, found, wanted)
             similarities = found.similarities
         likely = self._model.ranking.probabilities_one(scores, similarities)
@@ -99,16 +99,16 @@ class Session:
 
     def kneighbors_one(self, indices: Any, values: Any) -> Neighbours:
         """Find the neighbours of one row: ``similarities`` and ``ids``, each (n_neighbors,)."""
-        self._follow()
-        found = self._model.with_ids(self._positions_one(indices, values))
+        self._use_current_model()
+        found = self._model.with_ids(self._find_one(indices, values))
         return padded(found, self._model.ranking.settings.n_neighbors)
 
-    def _positions_one(self, indices: Any, values: Any) -> Neighbours:
+    def _find_one(self, indices: Any, values: Any) -> Neighbours:
         """Neighbours of one row by position, out of all segments; no more than there are rows."""
         merged: Neighbours | None = None
         for offset, session in zip(self._model.offsets, self._sessions, strict=True):
             ids, sims = session.kneighbors_one(indices, values)
-            if self._only is not None:
+            if self._single_session is not None:
                 return Neighbours(sims, ids)
             found = shifted(Neighbours(sims[None, :], ids[None, :]), offset)
             merged = found if merged is None else merge(merged, found, found.ids.shape[1])
@@ -123,7 +123,7 @@ class Session:
         """
         return sum(session.n_unresolved for session in self._sessions)
 
-    def _follow(self) -> None:
+    def _use_current_model(self) -> None:
         """Use the current model."""
         current = self._current()
         if current is not self._model:
@@ -135,9 +135,9 @@ class Session:
             raise ValueError(f"a session needs the backend 'numba', not '{model.backend}'")
         is_whole = len(model.segments) == 1
         sessions = [self._segment_session(model, at) for at in range(len(model.segments))]
-        rank_one = None if is_whole else model.ranking.one_ranker(model)
+        rank_one = None if is_whole else model.ranking.row_ranker(model)
         self._sessions, self._model = sessions, model
-        self._only = sessions[0] if is_whole else None
+        self._single_session = sessions[0] if is_whole else None
         self._rank_one: Any = rank_one
 
     def _segment_session(self, model: Model, at: int) -> Any:

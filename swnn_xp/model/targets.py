@@ -113,8 +113,8 @@ def label_matrix(labels: LabelRows) -> sp.csr_array:
     return to_csr(labels.indptr, labels.indices, ones, (labels.n_rows, labels.n_labels))
 
 
-def texts(values: NDArray[Any] | None) -> list[str] | None:
-    """Values as names for people."""
+def names_of_values(values: NDArray[Any] | None) -> list[str] | None:
+    """Names of labels that were given by value; None without values."""
     return None if values is None else [str(value) for value in values.tolist()]
 
 

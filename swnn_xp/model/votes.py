@@ -23,11 +23,11 @@ from swnn_xp.model.calibration import (
 )
 from swnn_xp.model.explain import Explanation, explain_votes
 from swnn_xp.model.files import SavedModel
-from swnn_xp.model.model import CSR, Extra, LabelRanking, MatrixOf, Model, Queries, RankOne
+from swnn_xp.model.model import CSR, Extra, LabelRanking, MatrixOf, Model, Queries, RowRanker
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.input_kind import host_array, host_rows
 from swnn_xp.rows.records import Array, LabelRows, take_rows
-from swnn_xp.search import without_own
+from swnn_xp.search import without_self
 from swnn_xp.store import StoreError
 from swnn_xp.vote import (
     keep_votes,
@@ -139,7 +139,7 @@ class VoteRanking(LabelRanking):
 
         return Session(index, model.placed_labels.prepared, settings, **options)
 
-    def one_ranker(self, model: Model) -> RankOne:
+    def row_ranker(self, model: Model) -> RowRanker:
         """Let neighbours from several segments vote."""
         options = Options()
 
@@ -200,7 +200,7 @@ def calibrate_votes(model: Model, settings: Settings, options: Options) -> Calib
         own = chosen[first : first + _BLOCK]
         found = search(take_rows(rows, own), settings.n_neighbors + 1, settings.beta)
         parts.append(
-            _held_out(without_own(found, own, settings.n_neighbors), own, labels, settings)
+            _held_out(without_self(found, own, settings.n_neighbors), own, labels, settings)
         )
     rows_of, labels_of, scores, right = (
         np.concatenate([part[i] for part in parts]) for i in range(4)

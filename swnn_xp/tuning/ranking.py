@@ -174,7 +174,7 @@ class _Run:
         """Labels of the held-out rows by each setting; candidates are shared by those of one S."""
         training, options = ready.training, self._ranker.options
         queries = self._X[self.fold.test]
-        plain = ready.model.queries(queries)
+        prepared_queries = ready.model.queries(queries)
         for S, mine in _by_size(tried).items():
             first = Neighbours(asked.similarities[:, :S], asked.ids[:, :S])
             settings = tried[mine[0]]
@@ -190,7 +190,9 @@ class _Run:
                     in_stage = _staged(on_progress, stage)
                     ranking = train_ranking(training, stats, tried[i], in_stage, keep=True)
                     model = ready.model
-                    best = ranking.rank_found(model, plain, first, self._metric.k, options)
+                    best = ranking.rank_found(
+                        model, prepared_queries, first, self._metric.k, options
+                    )
                     done[descent] = model.placement.as_input_kind(queries, best.labels)[0]
                 yield i, done[descent]
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from swnn_xp.notebook import facts
+from swnn_xp.notebook import facts_table
 from swnn_xp.rows.canonical import label_rows
 
 _PAPER_PAIRS = ((0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 1.0), (2.0, 0.0), (2.0, 1.0))
@@ -102,7 +102,7 @@ class _Result(Generic[AnySetting]):
             named = trial.setting._asdict().items()
             setting = ", ".join(f"{name}={value}" for name, value in named)
             rows[setting] = f"{100 * trial.score:.2f} %" + " (chosen)" * (trial is self.best)
-        return facts(f"{self.metric} of {len(self.trials)} settings", rows)
+        return facts_table(f"{self.metric} of {len(self.trials)} settings", rows)
 
 
 @dataclass(frozen=True)

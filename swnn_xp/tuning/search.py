@@ -14,7 +14,7 @@ from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.model.targets import encode_labels, label_matrix
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.records import QuantisedRows
-from swnn_xp.search import without_own
+from swnn_xp.search import without_self
 from swnn_xp.tuning.records import (
     Setting,
     Trial,
@@ -164,7 +164,7 @@ class _Run:
             return model.search(queries, S, beta, options)
         own = self.fold.test[start : start + queries.n_rows]
         found = model.search(queries, S + 1, beta, options)
-        return without_own(found, model.placement.to_device(own), S)
+        return without_self(found, model.placement.to_device(own), S)
 
     def scores(self, metric: Metric) -> list[float]:
         """Score of each setting over the finished rows."""
