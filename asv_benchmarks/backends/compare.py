@@ -38,7 +38,7 @@ def main() -> int:
     print(f"{'plain scipy':<14}{plain:8.2f}   two products, argpartition")
     failed = False
     for backend in BACKENDS.values():
-        reason = backend.missing() or (None if runs_here(backend) else "has no CPU device")
+        reason = backend.unusable() or (None if runs_here(backend) else "has no CPU device")
         if reason:
             print(f"{backend.name:<14}    left out: {reason}")
             continue

@@ -133,7 +133,7 @@ def fit(backend, **params):
 
 def require(backend, batch=1):
     """Leave a benchmark out where the table of backends says that it makes no sense."""
-    if reason := BACKENDS[backend].missing():
+    if reason := BACKENDS[backend].unusable():
         raise NotImplementedError(reason)
     if batch > 1 and getattr(BACKENDS[backend], "reference", False):
         raise NotImplementedError(f"{backend} is made to be read, not for batches")

@@ -52,7 +52,7 @@ COS_SCALE = 2.0 ** (-2 * FRACTION_BITS)
 """The integer dot product of two unit rows times this is their cosine."""
 VOTE_SCALE = 2.0**40
 """A vote's weight is the integer nearest to Sim**alpha times 2**40."""
-MOST_VOTERS = 2**22
+MAX_VOTERS = 2**22
 """Neighbours whose votes are sure to fit into an int64: twice as many could overflow it."""
 
 
@@ -139,8 +139,8 @@ def check_settings(settings: Settings) -> Settings:
 
 def check_voters(n_neighbors: int) -> int:
     """Number of neighbours that vote: not so many that the sum of their votes could overflow."""
-    if n_neighbors > MOST_VOTERS:
-        raise ValueError(f"{n_neighbors} neighbours would vote: n_neighbors can be {MOST_VOTERS}")
+    if n_neighbors > MAX_VOTERS:
+        raise ValueError(f"{n_neighbors} neighbours would vote: n_neighbors can be {MAX_VOTERS}")
     return n_neighbors
 
 

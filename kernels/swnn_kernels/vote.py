@@ -73,7 +73,7 @@ class Labels(NamedTuple):
         """Number of rows."""
         return int(self.indptr.size) - 1
 
-    def most_voted(self, n_neighbors: int) -> int:
+    def max_voted(self, n_neighbors: int) -> int:
         """Upper bound on the number of labels that get a vote from this many neighbours."""
         if self.indices.size:
             check_voters(min(n_neighbors, self.n_rows))
@@ -182,7 +182,7 @@ def vote_batch(
     rows, sims = check_neighbours(ids, sims, labels.n_rows)
     check_voters(rows.shape[1])
     out = np.full((rows.shape[0], k), -1, dtype=np.int64), np.zeros((rows.shape[0], k))
-    buffers = vote_buffers(labels.most_voted(rows.shape[1]), k)
+    buffers = vote_buffers(labels.max_voted(rows.shape[1]), k)
     _vote_all(table(labels), table(buffers), rows, sims, float(alpha), *out)
     return out
 

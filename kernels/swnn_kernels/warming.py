@@ -189,4 +189,4 @@ def _warm_index() -> None:
     untrusted.check_lists(np.arange(2))
     index.check()
     index.rows()
-    index.shared(0, rows.indices[:2])
+    index.shared_features(0, rows.indices[:2])

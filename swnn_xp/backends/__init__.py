@@ -62,7 +62,7 @@ class Backend:
     summary: str
     reference: bool = False
 
-    def missing(self) -> str | None:
+    def unusable(self) -> str | None:
         """Say in one line why the backend can't be used here, or None."""
         absent = [module for module in self.needs if importlib.util.find_spec(module) is None]
         if absent:
@@ -74,7 +74,7 @@ class Backend:
 
     def load(self) -> type[Index]:
         """Import the backend's index class."""
-        if reason := self.missing():
+        if reason := self.unusable():
             raise ImportError(f"backend '{self.name}' {reason}")
         return self._index_class()
 
@@ -164,7 +164,7 @@ def resolve(name: str, X: Any = None) -> Backend:
 
 
 def _host_backend() -> Backend:
-    if (reason := BACKENDS["numba"].missing()) is None:
+    if (reason := BACKENDS["numba"].unusable()) is None:
         return BACKENDS["numba"]
     _warn_once(reason)
     return BACKENDS["numpy"]

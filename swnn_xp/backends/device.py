@@ -166,7 +166,7 @@ def _queries(found: Neighbours, start: int, stop: int) -> Neighbours:
 
 
 _FEATURE_BYTES = 16  # one (query, feature) pair: the dense quantised values and the dense ones
-_MOST_ENTRIES = 2**31 - 1  # what the 32-bit indices of the libraries' sparse matrices can count
+_MAX_ENTRIES = 2**31 - 1  # what the 32-bit indices of the libraries' sparse matrices can count
 
 
 class RowRun(NamedTuple):
@@ -245,7 +245,7 @@ def row_runs(rows: QuantisedRows, most_rows: int) -> list[tuple[int, int]]:
     while pending:
         first, last = pending.pop(0)
         entries = int(rows.indptr[last]) - int(rows.indptr[first])
-        if entries > _MOST_ENTRIES and last - first > 1:
+        if entries > _MAX_ENTRIES and last - first > 1:
             middle = (first + last) // 2
             pending[:0] = [(first, middle), (middle, last)]
         else:

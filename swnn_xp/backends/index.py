@@ -198,7 +198,7 @@ class Index(ABC):
         """Raise ValueError unless all arrays fit together."""
         untrusted_rows(self.arrays(), self.n_features)
 
-    def shared(self, position: int, features: Any) -> tuple[Any, Any]:
+    def shared_features(self, position: int, features: Any) -> tuple[Any, Any]:
         """Find which of the ascending features a row has.
 
         Returns their indices in ``features`` and the row's quantised values.

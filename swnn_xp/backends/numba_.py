@@ -92,9 +92,9 @@ class NumbaIndex(Index):
         """Raise ValueError unless all arrays of the index fit together."""
         self.kernel_index.check()
 
-    def shared(self, position: int, features: Any) -> tuple[Any, Any]:
+    def shared_features(self, position: int, features: Any) -> tuple[Any, Any]:
         """Find which of the features a row has: their indices and the row's quantised values."""
-        return self.kernel_index.shared(position, np.asarray(features))
+        return self.kernel_index.shared_features(position, np.asarray(features))
 
     def search(
         self,

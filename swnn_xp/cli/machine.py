@@ -24,7 +24,7 @@ def add_backends(commands: argparse._SubParsersAction) -> None:
 
 def _run_backends(args: argparse.Namespace) -> None:
     for backend in BACKENDS.values():
-        reason = backend.missing()
+        reason = backend.unusable()
         print(f"{backend.name:<10} {'usable' if reason is None else 'no'}: {backend.summary}")
         print(f"{'':<10} devices: {', '.join(backend.devices)}; takes {', '.join(backend.accepts)}")
         if reason is not None:

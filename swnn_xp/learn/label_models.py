@@ -406,12 +406,12 @@ def held_out_scores(
     )
 
 
-MOST_WEIGHT_BITS = SCORE_BITS - QUANTISED_BITS
+MAX_WEIGHT_BITS = SCORE_BITS - QUANTISED_BITS
 """Most bits of the scale of weights: beyond, a dot product would be finer than a score."""
 _LARGEST = 2**15 - 1
 
 
-def quantise_models(models: LabelModels, tables: NDArray[np.int64], least_shift: int = 0) -> Ranker:
+def quantise_models(models: LabelModels, tables: NDArray[np.int64], min_shift: int = 0) -> Ranker:
     """Round weights to 16 bits with one power of two as scale; those that become 0 are dropped.
 
     Parameters
@@ -419,7 +419,7 @@ def quantise_models(models: LabelModels, tables: NDArray[np.int64], least_shift:
     models : LabelModels
     tables : array of int64, (2, n_cuts, N_BINS)
         Vote score of labels without and with a model.
-    least_shift : int
+    min_shift : int
         Of the scale, where other models have one already.
 
     Examples
@@ -432,7 +432,7 @@ def quantise_models(models: LabelModels, tables: NDArray[np.int64], least_shift:
     (1, [24576, -4096], True)
     """
     largest = float(np.abs(models.weights).max(initial=0.0))
-    bits = MOST_WEIGHT_BITS - least_shift
+    bits = MAX_WEIGHT_BITS - min_shift
     while bits > 0 and largest * 2.0**bits > _LARGEST:
         bits -= 1
     rounded = np.rint(models.weights.astype(np.float64) * 2.0**bits)
@@ -445,7 +445,7 @@ def quantise_models(models: LabelModels, tables: NDArray[np.int64], least_shift:
         biases=np.rint(models.biases * 2.0**SCORE_BITS).astype(np.int64),
         modelled=models.modelled,
         tables=tables.reshape(-1),
-        shift=MOST_WEIGHT_BITS - bits,
+        shift=MAX_WEIGHT_BITS - bits,
     )
 
 

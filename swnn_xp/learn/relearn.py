@@ -155,7 +155,7 @@ def replace_models(ranker: Ranker, models: LabelModels, wanted: NDArray[np.bool_
 
     All weights share one scale: if a new weight needs a larger one, the old ones are rounded to it.
     """
-    new = quantise_models(models, ranker.tables, least_shift=ranker.shift)
+    new = quantise_models(models, ranker.tables, min_shift=ranker.shift)
     n_labels, n_old = wanted.size, ranker.modelled.size
     old_labels = np.repeat(np.arange(n_old), np.diff(ranker.indptr))
     weights = ranker.weights

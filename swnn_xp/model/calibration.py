@@ -19,7 +19,7 @@ from swnn_xp.model.model import Extra
 from swnn_xp.rows.records import pointers_of_sizes
 from swnn_xp.store import StoreError
 
-MOST_ROWS = 10_000
+MAX_ROWS = 10_000
 """Rows that a map is fitted on, at most."""
 _FEWEST_PAIRS = 100  # fewer say too little
 _LABELS = 10  # best labels of a row that a map is fitted on
@@ -116,7 +116,7 @@ def chosen_rows(n_rows: int, share: float, seed: int) -> NDArray[np.int64]:
     >>> chosen_rows(50, 0.1, seed=0).size
     5
     """
-    wanted = min(int(np.ceil(n_rows * share)), MOST_ROWS)
+    wanted = min(int(np.ceil(n_rows * share)), MAX_ROWS)
     return np.sort(np.random.default_rng(seed).choice(n_rows, wanted, replace=False))
 
 

@@ -128,7 +128,7 @@ def _has_label(labels: LabelRows, position: int, label: int) -> bool:
 def _voter(
     model: Model, query: QuantisedRows, position: int, sim: float, weight: int, score: int
 ) -> Voter:
-    at, quantised = model.shared(position, query.indices)
+    at, quantised = model.shared_features(position, query.indices)
     gains = query.quantised[at].astype(np.int64) * quantised * DOT_SCALE
     shared = [
         SharedFeature(int(f), _name(model.names.get("feature_names"), int(f)), float(gain))

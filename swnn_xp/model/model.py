@@ -399,10 +399,10 @@ class Model:
             raise ValueError(f"there is no row {wanted[~there][0]}")
         return positions
 
-    def shared(self, position: int, features: Any) -> tuple[Any, Any]:
-        """Find which of the ascending features a row has; see `Index.shared`."""
+    def shared_features(self, position: int, features: Any) -> tuple[Any, Any]:
+        """Find which of the ascending features a row has; see `Index.shared_features`."""
         at = int(np.searchsorted(self.offsets, position, side="right")) - 1
-        return self.segments[at].shared(position - self.offsets[at], features)
+        return self.segments[at].shared_features(position - self.offsets[at], features)
 
     @once_property
     def placed_labels(self) -> Any:

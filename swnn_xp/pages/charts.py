@@ -24,7 +24,7 @@ _WIDTH, _HEIGHT = 480, 300
 _LEFT, _TOP, _RIGHT, _BOTTOM = 66, 14, 22, 44
 _CELL_WIDTH, _CELL_HEIGHT = 68, 36
 _POINTS = 240  # of a curve: more would not be visible
-_MOST_BARS = 40
+_MAX_BARS = 40
 _SUFFIXES = {9: "G", 6: "M", 3: "k"}
 
 _LABELS, _FEATURES, _SOFT, _LINE, _MARK = "#b4501e", "#1f6f8b", "#5b6775", "#d9dfe6", "#c2185b"
@@ -152,9 +152,9 @@ def histogram_bars(counts: NDArray[Any]) -> Bars:
         return Bars([], [], [], False)
     low, high = int(counts.min()), int(counts.max())
     usual = high
-    if high - low >= _MOST_BARS:
+    if high - low >= _MAX_BARS:
         usual = int(np.quantile(counts, 0.99, method="inverted_cdf"))
-    width = math.ceil((usual - low + 1) / _MOST_BARS)
+    width = math.ceil((usual - low + 1) / _MAX_BARS)
     lows = list(range(low, usual + 1, width))
     highs = [first + width - 1 for first in lows]
     has_tail = high > highs[-1]

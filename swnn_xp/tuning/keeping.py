@@ -17,7 +17,7 @@ from swnn_xp.rows.canonical import to_csr
 from swnn_xp.rows.records import LabelRows, ValueRows
 
 PARTS = 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7
-_HELD_OUT, _MOST_HELD_OUT = 0.1, 5_000
+_HELD_OUT, _MAX_HELD_OUT = 0.1, 5_000
 
 
 class PartTrial(NamedTuple):
@@ -92,7 +92,7 @@ def _without_held_out(clf: AnyModel, seed: int) -> tuple[AnyModel, Any, Any]:
 
 def _hold_out(n_rows: int, seed: int) -> list[NDArray[np.int64]]:
     """Rows to learn from and rows to measure on, at random."""
-    n_out = round(n_rows * min(_HELD_OUT, _MOST_HELD_OUT / n_rows))
+    n_out = round(n_rows * min(_HELD_OUT, _MAX_HELD_OUT / n_rows))
     if not n_out:
         raise ValueError(f"{n_rows} rows are too few to hold some of them out")
     order = np.random.default_rng(seed).permutation(n_rows)

@@ -20,7 +20,7 @@ _PLAIN = {
     "ndcg": metrics.ndcg_at_k,
 }
 _WEIGHTED = {"psp": metrics.psp_at_k, "psndcg": metrics.psndcg_at_k}
-_MOST_ROWS = 10_000  # held out by default
+_MAX_ROWS = 10_000  # held out by default
 
 
 class Metric(NamedTuple):
@@ -161,12 +161,12 @@ class Split:
         return n_groups
 
     def _asked(self, n_rows: int) -> int:
-        return min(n_rows, _MOST_ROWS) if self.holdout is None else self._held_out(n_rows)
+        return min(n_rows, _MAX_ROWS) if self.holdout is None else self._held_out(n_rows)
 
     def _held_out(self, n_rows: int) -> int:
         wanted = self.holdout
         if wanted is None:
-            wanted = min(round(n_rows / 5), _MOST_ROWS)
+            wanted = min(round(n_rows / 5), _MAX_ROWS)
         size = 0  # for inf and nan
         if math.isfinite(wanted):
             size = round(n_rows * wanted) if wanted < 1 else int(wanted)

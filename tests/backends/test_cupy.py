@@ -8,8 +8,8 @@ from swnn_xp import SWNNClassifier
 from swnn_xp.backends import BACKENDS
 
 cupy = pytest.importorskip("cupy")
-if BACKENDS["cupy"].missing():
-    pytest.skip(f"cupy: {BACKENDS['cupy'].missing()}", allow_module_level=True)
+if BACKENDS["cupy"].unusable():
+    pytest.skip(f"cupy: {BACKENDS['cupy'].unusable()}", allow_module_level=True)
 cusp = pytest.importorskip("cupyx.scipy.sparse")
 
 RNG = np.random.default_rng(0)

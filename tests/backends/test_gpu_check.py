@@ -6,7 +6,7 @@ from swnn_xp.backends import BACKENDS
 from swnn_xp.cli.main import main
 from swnn_xp.diagnostics import gpu_check
 
-USABLE = [name for name, backend in BACKENDS.items() if backend.missing() is None]
+USABLE = [name for name, backend in BACKENDS.items() if backend.unusable() is None]
 
 
 @pytest.mark.parametrize("backend", USABLE)

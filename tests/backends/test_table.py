@@ -161,7 +161,7 @@ def test_auto_takes_numpy_where_numba_can_not_be_used(monkeypatch):
 
 def test_a_broken_library_is_a_reason_and_no_crash(monkeypatch):
     monkeypatch.setitem(sys.modules, "swnn_xp.backends.numba_", None)
-    assert "can't be imported" in BACKENDS["numba"].missing()
+    assert "can't be imported" in BACKENDS["numba"].unusable()
 
 
 def test_nothing_is_imported_that_is_not_needed():

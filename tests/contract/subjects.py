@@ -31,7 +31,7 @@ class Subject(NamedTuple):
 
 
 def subjects() -> list[Subject]:
-    usable = [backend for backend in BACKENDS.values() if backend.missing() is None]
+    usable = [backend for backend in BACKENDS.values() if backend.unusable() is None]
     found = [
         Subject(backend.name, kind)
         for backend in usable

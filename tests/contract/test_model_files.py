@@ -38,7 +38,7 @@ def test_other_backends_open_it(classifier, tmp_path):
     clf = classifier(n_neighbors=7).fit(X, Y)
     clf.save(tmp_path / "model")
     for name in ("numpy", "numba"):
-        assert BACKENDS[name].missing() is None
+        assert BACKENDS[name].unusable() is None
         other = SWNNClassifier.load(tmp_path / "model", backend=name)
         assert other.backend_ == name
         check_same(clf, other)

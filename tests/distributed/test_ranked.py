@@ -79,7 +79,7 @@ def test_removed_rows_and_new_labels(client, learnable):
 
 @pytest.mark.parametrize("backend", [name for name in BACKENDS if name != "numba"])
 def test_every_backend_may_rank(client, learnable, ranked, tmp_path, backend):
-    if reason := BACKENDS[backend].missing():
+    if reason := BACKENDS[backend].unusable():
         pytest.skip(f"left out: {backend} {reason}")
     X = learnable[0][:40]
     made = ShardedClassifier.from_fitted(client, ranked, n_shards=2, backend=backend)

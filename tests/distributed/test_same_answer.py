@@ -52,7 +52,7 @@ def test_other_parameters(client, problem, alpha_beta):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_backend_may_be_the_shards(client, problem, single, tmp_path, backend):
     """Built on the workers, sent from one to another, saved, and opened again."""
-    if reason := BACKENDS[backend].missing():
+    if reason := BACKENDS[backend].unusable():
         pytest.skip(f"left out: {backend} {reason}")
     X = problem[0][:50]
     made = ShardedClassifier.from_matrices(
@@ -154,7 +154,7 @@ def test_a_shard_that_travels_stays_the_same(client, problem, single):
 
 def test_more_neighbours_than_can_vote_are_refused(client, problem, monkeypatch):
     # Four million rows take too long for a test: the limit is lowered instead.
-    monkeypatch.setattr("swnn_kernels.records.MOST_VOTERS", 3)
+    monkeypatch.setattr("swnn_kernels.records.MAX_VOTERS", 3)
     clf = ShardedClassifier.from_matrices(client, *problem, n_shards=2, n_neighbors=10)
     with pytest.raises(ValueError, match="10 neighbours would vote"):
         clf.predict_topk(problem[0][:5])

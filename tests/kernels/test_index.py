@@ -31,7 +31,7 @@ def test_rows_come_back_exactly(frequent):
     for row in (0, 5, 699):
         features = np.arange(0, n_features, 3)
         mine = slice(indptr[row], indptr[row + 1])
-        positions, found = index.shared(row, features)
+        positions, found = index.shared_features(row, features)
         at = np.flatnonzero(np.isin(features, indices[mine]))
         assert positions.tolist() == at.tolist()
         expected = quantised[mine][np.isin(indices[mine], features)]

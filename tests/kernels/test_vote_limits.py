@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from swnn_kernels import HybridIndex, Labels, QuantisedRows, Session, Settings, rank, vote_batch
-from swnn_kernels.records import MOST_VOTERS
+from swnn_kernels.records import MAX_VOTERS
 from swnn_xp import SWNNClassifier
 
 
 def test_votes_of_as_many_neighbours_as_allowed_are_exact():
     labels = Labels.prepare(np.array([0, 1]), np.array([0]))
-    ids = np.zeros((1, MOST_VOTERS), np.int64)
+    ids = np.zeros((1, MAX_VOTERS), np.int64)
     _, scores = vote_batch(labels, ids, np.ones(ids.shape), 0.0, 1)
-    assert scores.tolist() == [[MOST_VOTERS]]
+    assert scores.tolist() == [[MAX_VOTERS]]
 
 
 def test_more_neighbours_than_can_vote_are_refused():
@@ -27,7 +27,7 @@ def test_more_neighbours_than_can_vote_are_refused():
 @pytest.mark.parametrize("backend", ["numba", "numpy"])
 def test_models_refuse_them_too(backend, monkeypatch):
     # Four million rows take too long for a test: the limit is lowered instead.
-    monkeypatch.setattr("swnn_kernels.records.MOST_VOTERS", 3)
+    monkeypatch.setattr("swnn_kernels.records.MAX_VOTERS", 3)
     X = np.ones((5, 2))
     clf = SWNNClassifier(n_neighbors=10, backend=backend).fit(X, np.ones((5, 1)))
     calls = [clf.predict_topk, clf.predict_proba, clf.topk_probabilities]

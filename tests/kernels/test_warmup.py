@@ -27,7 +27,7 @@ for frequent in (2.0, 0.5):
     for index in (built, UntrustedIndex.from_arrays(built.arrays())):
         index.check()
         index.rows()
-        index.shared(np.int32(1), np.arange(4, dtype=np.int16))
+        index.shared_features(np.int32(1), np.arange(4, dtype=np.int16))
         for method in ("auto", "exhaustive", "pruned"):
             for removed in (None, np.array([True, False, False])):
                 ids, sims = search(index, rows, 2, 0, removed=removed, method=method)

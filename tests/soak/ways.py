@@ -200,7 +200,7 @@ def usable() -> dict[str, Way]:
     # CuPy on a CPU takes milliseconds for a query, NumPy a quarter of one, torch less.
     backends = {"numpy": 500, "array-api": 500, "torch": N_QUERIES // 2, "cupy": 200}
     for name, most in backends.items():
-        if BACKENDS[name].missing() is None:
+        if BACKENDS[name].unusable() is None:
             ways[name] = Way(on_backend(name), most)
     if "cupy" in ways:
         ways["cupy by products"] = Way(on_backend("cupy", products=True), 300, every=3)

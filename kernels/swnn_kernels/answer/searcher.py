@@ -85,7 +85,7 @@ def query_buffers(
         overlaps=np.zeros(n_rows if is_wide else 0, dtype=np.int32),
         sims=np.empty(found),
         rows=np.empty(found, dtype=np.int64),
-        **vote_buffers(labels.most_voted(found), k)._asdict(),
+        **vote_buffers(labels.max_voted(found), k)._asdict(),
     )
 
 

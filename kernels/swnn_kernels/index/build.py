@@ -55,7 +55,7 @@ from swnn_kernels.records import (
     Uint32,
 )
 
-_MOST_LISTED = 0.005  # share of a feature's values that may stay in its list
+_MAX_LISTED = 0.005  # share of a feature's values that may stay in its list
 _ALIKE = 0.85  # mean of the levels over the large one from which one bitmap is enough
 _BUCKETS = 128  # of a feature's ratios value / scale, eight to an octave
 _SHIFT = np.uint32(20)
@@ -128,7 +128,7 @@ def _last_bucket(counts: Int64, total: Int) -> tuple[Int, Int]:
     """The last bucket that leaves the list, and the number of values beyond it."""
     bucket = _BUCKETS - 2
     listed = np.int64(counts[_BUCKETS - 1])
-    while bucket > 0 and listed + counts[bucket] <= _MOST_LISTED * total:
+    while bucket > 0 and listed + counts[bucket] <= _MAX_LISTED * total:
         listed += counts[bucket]
         bucket -= 1
     return bucket, listed
@@ -385,8 +385,8 @@ def find(index_table: Table[PrunedIndex], feature: Int, row: Int) -> tuple[Bool,
 FEWEST = 64
 """Rows below which no feature is frequent: a bitmap would be mostly padding."""
 _FREQUENT = 0.01  # share of the rows from which a bitmap pays
-_MOST_BYTES = 12  # for a non-zero in all
-_MOST_FREQUENT = 2**15  # a key, twice a frequent id, fits 16 bits
+_MAX_BYTES = 12  # for a non-zero in all
+_MAX_FREQUENT = 2**15  # a key, twice a frequent id, fits 16 bits
 
 
 def build_arrays(rows: QuantisedRows, frequent: float | None, fewest: int) -> StoredArrays:
@@ -458,10 +458,10 @@ def _frequent_features(counts: np.ndarray, least: int, n_rows: int) -> np.ndarra
 
     A value costs 8 bytes in a list and 5 in a forward row; two bitmaps a feature come on top.
     """
-    order = np.argsort(-counts, kind="stable")[:_MOST_FREQUENT]
+    order = np.argsort(-counts, kind="stable")[:_MAX_FREQUENT]
     often = order[counts[order] >= least]
     bitmaps = 2 * 8 * words_of(n_rows) * np.arange(1, often.size + 1)
-    room = (_MOST_BYTES - 8) * counts.sum() + 3 * np.cumsum(counts[often])
+    room = (_MAX_BYTES - 8) * counts.sum() + 3 * np.cumsum(counts[often])
     room -= 14 * n_rows + 12 * counts.size
     fits = np.flatnonzero(bitmaps <= room)
     often = often[: fits[-1] + 1 if fits.size else 0]

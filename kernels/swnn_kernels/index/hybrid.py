@@ -184,7 +184,7 @@ class HybridIndex:
         transpose(table(postings), table(rows), np.zeros(self.n_rows, dtype=np.int32))
         return rows
 
-    def shared(self, row: int, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def shared_features(self, row: int, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Find which of a query's features a row has.
 
         Parameters

@@ -28,8 +28,8 @@ from swnn_kernels.records import (
 )
 
 _LARGEST = 2**FRACTION_BITS
-_MOST_FREQUENT = 2**15
-_MOST_ROWS = 2**32
+_MAX_FREQUENT = 2**15
+_MAX_ROWS = 2**32
 
 _open_index = struct_view(PrunedIndex)
 
@@ -127,8 +127,8 @@ def _shapes_fit(stored: StoredArrays) -> bool:
         and stored.list_rows.ndim == stored.forward_hi.ndim == 1
         and stored.list_quantised.shape == stored.list_rows.shape
         and stored.forward_lo.shape == stored.forward_hi.shape
-        and n_frequent <= _MOST_FREQUENT
-        and n_rows < _MOST_ROWS
+        and n_frequent <= _MAX_FREQUENT
+        and n_rows < _MAX_ROWS
     )
 
 

@@ -101,7 +101,7 @@ def make_tally(labels: Labels, cuts: tuple[int, ...], n_candidates: int) -> Tall
     >>> make_tally(labels, (1, 2), 2).slots.size
     5
     """
-    most = labels.most_voted(cuts[-1])
+    most = labels.max_voted(cuts[-1])
     return Tally(
         cuts=np.asarray(cuts, np.int64),
         slots=np.zeros(labels.n_labels, np.int32),

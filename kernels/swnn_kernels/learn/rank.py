@@ -144,8 +144,8 @@ def _scatter(scattered: Int32, indices: Int32, quantised: Int32, first: Int, las
 
 
 @inline
-def _gather(scattered: Int32, indices: Int32, first: Int, last: Int) -> None:
-    """Write zeros there again."""
+def _clear_scattered(scattered: Int32, indices: Int32, first: Int, last: Int) -> None:
+    """Set the entries that `_scatter` has written to zeros again."""
     for p in range(first, last):
         scattered[indices[p]] = 0
 
@@ -160,7 +160,7 @@ def _rank_one(
     found: tuple[Int64, Float64],
     query: QueryEntries,
 ) -> Int:
-    """Fill the best labels of a query, (features, values, first, last); return their number."""
+    """Fill the best labels of a query into the buffers; return their number."""
     ids, sims = found
     scorer, look_ups = models
     indices, quantised, first, last = query
@@ -180,7 +180,7 @@ def _rank_one(
     reset_tally(tally, n_voted)
     end_look_ups(scorer, query, look_ups)
     if is_walked:
-        _gather(buffers.scattered, indices, first, last)
+        _clear_scattered(buffers.scattered, indices, first, last)
     return ranked
 
 
@@ -234,7 +234,7 @@ class ThreadBuffers:
     def __init__(
         self, labels: Labels, scorer: Scorer, selection: Selection, k: int, longest: int
     ) -> None:
-        most = labels.most_voted(selection.cuts[-1])
+        most = labels.max_voted(selection.cuts[-1])
         kept = max(1, min(selection.n_candidates, most))
         tally: Tally = make_tally(labels, selection.cuts, kept)
         buffers = RankBuffers(

@@ -23,8 +23,8 @@ _LINE = 64  # bytes of a cache line
 _LINES = 4, 2  # of features and of weights that are prefetched: the hardware finds the rest
 _SPARSE_BYTES, _DENSE_BYTES = 6, 2  # of a weight
 _SPARSEST = 64  # a dense row holds at least one weight for this many columns
-_MOST_COLUMNS = 4096  # on EURLEX57K, five of six features of a query are among them
-_MOST_ADDED = 4096  # weights by feature that a query adds: with more it walks sparse models
+_MAX_COLUMNS = 4096  # on EURLEX57K, five of six features of a query are among them
+_MAX_ADDED = 4096  # weights by feature that a query adds: with more it walks sparse models
 
 
 class Ranker(NamedTuple):
@@ -73,7 +73,7 @@ class Scorer(NamedTuple):
         >>> scorer.columns.tolist(), scorer.n_columns, scorer.dense_rows.tolist()
         ([1, 2, 0], 32, [-1, -1])
         """
-        n_columns = min(-(-n_features // LINE_COLUMNS) * LINE_COLUMNS, _MOST_COLUMNS)
+        n_columns = min(-(-n_features // LINE_COLUMNS) * LINE_COLUMNS, _MAX_COLUMNS)
         sizes = np.diff(ranker.indptr)
         room = _SPARSE_BYTES * ranker.weights.size // (_DENSE_BYTES * max(1, n_columns))
         largest = np.argsort(-sizes, kind="stable")[:room]
@@ -175,7 +175,7 @@ def prefetch_columns(scorer: Scorer, indices: Int64) -> None:
 
 @inline
 def begin_look_ups(scorer: Scorer, query: QueryEntries, look_ups: LookUps) -> None:
-    """Prepare look-ups of a query: (features, values, first, last)."""
+    """Prepare the look-ups of a query."""
     indices, quantised, first, last = query
     n, n_added = np.int64(0), np.int64(0)
     for p in range(first, last):
@@ -186,14 +186,14 @@ def begin_look_ups(scorer: Scorer, query: QueryEntries, look_ups: LookUps) -> No
         n += np.int64(column < scorer.n_columns)
         start, stop = scorer.rest_indptr[feature], scorer.rest_indptr[feature + 1]
         n_added += stop - start
-        stop = stop if n_added <= _MOST_ADDED else start  # then none is read
+        stop = stop if n_added <= _MAX_ADDED else start  # then none is read
         for i in range(start, stop, _LINE // 4):
             prefetch(scorer.rest_labels, i)
         for i in range(start, stop, _LINE // 2):
             prefetch(scorer.rest_weights, i)
     look_ups.sizes[0], look_ups.sizes[1] = n, _mark_lines(look_ups, n)
-    look_ups.sizes[2] = np.int64(n_added <= _MOST_ADDED)
-    for p in range(first, last if n_added <= _MOST_ADDED else first):
+    look_ups.sizes[2] = np.int64(n_added <= _MAX_ADDED)
+    for p in range(first, last if n_added <= _MAX_ADDED else first):
         value, feature = np.int64(quantised[p]), np.int64(indices[p])
         for i in range(scorer.rest_indptr[feature], scorer.rest_indptr[feature + 1]):
             look_ups.sums[scorer.rest_labels[i]] += value * np.int64(scorer.rest_weights[i])

@@ -18,9 +18,9 @@ from swnn_kernels.records import Bool, Float, Int
 _POSTING = 9.0
 _ROW = 1.2
 _BITMAP = 0.016
-_MOST_BY_FREQUENT = 0.2  # similarity by frequent features alone from which the lists seldom suffice
+_MAX_BY_FREQUENT = 0.2  # similarity by frequent features alone from which the lists seldom suffice
 _FAILURE_COST = 16  # queries until a failure of the sparse path is forgotten
-_LEAST_CREDIT = -64  # at or below, the sparse path is not tried
+_MIN_CREDIT = -64  # at or below, the sparse path is not tried
 
 
 @inline
@@ -33,14 +33,14 @@ def tries_sparse(query: Query, plan: Plan) -> Bool:
     if plan.n_frequent == 0:
         return True
     upper = bound_of_untouched(query, plan, remaining_norm(plan.squared_norm))
-    if upper > _MOST_BY_FREQUENT:
+    if upper > _MAX_BY_FREQUENT:
         return False
     n_rows = query.index.forward_indptr.size - 1
     if _POSTING * plan.n_postings > n_rows * (_ROW + _BITMAP * plan.n_frequent):
         return False
     credit = query.prune.sparse_credit
     credit[0] = min(0, credit[0] + 1)
-    return credit[0] > _LEAST_CREDIT
+    return credit[0] > _MIN_CREDIT
 
 
 @inline

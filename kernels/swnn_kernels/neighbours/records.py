@@ -29,7 +29,7 @@ LONGEST_QUERY = 20_000
 """Up to this many features, sums of weights are sure to fit 16 planes."""
 
 LANES = 8
-"""Rows that vectors of float32 hold."""
+"""Rows whose float32 values a vector holds."""
 CHUNK = 16384
 """Rows whose accumulators stay in the cache at a time."""
 FIRST = 65536
@@ -39,23 +39,23 @@ SUMS = FIRST + 640
 CANDIDATES = 8192
 """Slots for candidates that wait for rescoring."""
 BUCKETS = 1024
-"""Of upper bounds, to order candidates by."""
+"""Buckets of upper bounds, to order candidates by."""
 
 PLANES = 16
-"""Most planes of a vertical counter."""
+"""Largest number of planes of a vertical counter."""
 SIGNIFICANT = 4
-"""Most significant bits of a weight."""
+"""Largest number of significant bits of a weight."""
 WEIGHT_CLASSES = PLANES << (SIGNIFICANT - 1)
 """A power of two, more than there are weights of at most SIGNIFICANT bits."""
 GROUP = 15
-"""Most bitmaps counted together."""
+"""Largest number of bitmaps that are counted together."""
 GROUP_PLANES = 4
 BLOCK = 8
 """Steps whose groups are counted at a time."""
 
 
 def groups_of(longest: int) -> int:
-    """Most groups of a query's bitmaps: the last one of each weight may be small."""
+    """Largest number of groups of a query's bitmaps: the last one of each weight may be small."""
     return 2 * longest // GROUP + 2 * WEIGHT_CLASSES
 
 
