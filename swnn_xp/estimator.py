@@ -1,4 +1,4 @@
-"""What `SWNNClassifier` and `SWNNRanker` share: a model that is fitted, changed, asked, saved.
+"""What `SWNNClassifier` and `SWNNRanker` share: fitting, updating, querying and saving a model.
 
 They differ in how a ranking is made from neighbours. That is an object that the fitted model holds
 (`swnn_xp.model.model.LabelRanking`), so every method here serves both.
@@ -82,7 +82,7 @@ class TrainingData(NamedTuple):
 
 
 class NeighbourEstimator(Estimator):
-    """Fit, change, ask and save training rows.
+    """Fits, updates, queries and saves a model of training rows.
 
     A subclass has the parameters (its constructor), `fit`, and how its rankings are made.
 
@@ -323,7 +323,7 @@ class NeighbourEstimator(Estimator):
     ) -> Self:
         """Append training rows; the next query finds them.
 
-        Other threads may ask and change the model meanwhile. `partial_fit` and `remove` are then
+        Other threads may query and change the model meanwhile. `partial_fit` and `remove` are then
         applied one after the other; what takes long (`compact`, `compress`, `relearn`) raises
         ModelChangedError instead, and changes nothing, if it was overtaken.
 

@@ -156,7 +156,7 @@ class LearnedWeights(Estimator):
         )
 
     def training_settings(self) -> TrainingSettings:
-        """What training is asked for; ValueError if a parameter is not what it may be."""
+        """The parameters as settings of the training; ValueError if one can't be."""
         check_count(self.n_neighbors, "n_neighbors")
         check_exponent(self.beta, "beta")
         check_count(self.max_rows, "max_rows")

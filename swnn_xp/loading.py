@@ -63,7 +63,7 @@ def load(
 
 
 def holds_ranker(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder holds a `SWNNRanker`, told from its manifest alone."""
+    """Whether a folder holds a `SWNNRanker`, by its manifest alone."""
     return saved_estimator(path) == "swnn-ranker"
 
 

@@ -103,7 +103,7 @@ def ndcg_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
 
 
 def propensities(y_train: Any, A: float = 0.55, B: float = 1.5) -> NDArray[np.float64]:
-    """How likely each label is to be noted where it holds (Jain et al. 2016).
+    """How likely each label is to be observed where it is relevant (Jain et al. 2016).
 
     Parameters
     ----------

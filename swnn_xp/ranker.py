@@ -309,7 +309,7 @@ class SWNNRanker(NeighbourEstimator):
         return self._ranking().recall
 
     def training_settings(self) -> TrainingSettings:
-        """What training is asked for."""
+        """The parameters as settings of the training."""
         options = self.options
         return TrainingSettings(
             n_neighbors=to_python_scalar(self.n_neighbors),
@@ -373,7 +373,7 @@ class SWNNRanker(NeighbourEstimator):
         return replace(model, ranking=ranking, values=None if keep < 1 else model.values)
 
     def _refitted(self, model: Model) -> Model:
-        """Train everything on the rows that are left; they keep their ids."""
+        """Train everything again on the rows that were not removed; they keep their ids."""
         old = compact(model)
         backend = SearchBackend(type(old.segments[0]), old.placement, self.options)
         new = self._train(old.value_rows(), old.checked_labels, backend, old.names)

@@ -87,7 +87,7 @@ class BufferPool:
 
 
 class _Shared(Generic[Item, Result]):
-    """Items, who has claimed them, and what came of them."""
+    """Items, how many of them are claimed, and their results."""
 
     def __init__(self, call: Callable[[Item], Result], items: Sequence[Item]) -> None:
         self._call, self._items = call, items

@@ -129,7 +129,7 @@ def _whole(value: Any, name: str) -> int:
 
 
 def check_settings(settings: Settings) -> Settings:
-    """Settings as plain numbers; ValueError for what the method does not have."""
+    """Settings as Python numbers; ValueError for values that the method does not allow."""
     n_neighbors, alpha, beta = settings
     n_neighbors = _whole(n_neighbors, "n_neighbors")
     if not (0 <= alpha < np.inf and 0 <= beta < np.inf):

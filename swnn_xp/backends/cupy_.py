@@ -327,7 +327,7 @@ class CupyKernelIndex(CupyIndex):
     def rank_found(
         self, found: Neighbours, labels: Any, alpha: float, k: int, options: Options
     ) -> Ranking:
-        """Let neighbours vote that were found before: the best labels of each query."""
+        """Count the votes of given neighbours: the best labels of each query."""
         n_queries, n_neighbors = found.ids.shape
         if n_queries == 0:
             return super().rank_found(found, labels, alpha, k, options)
@@ -351,7 +351,7 @@ class CupyKernelIndex(CupyIndex):
         k: int,
         options: Options,
     ) -> Ranking | None:
-        """Rank the candidates of neighbours that were found before."""
+        """Rank the candidates of given neighbours."""
         n_queries, n_neighbors = found.ids.shape
         if n_queries == 0:
             return None

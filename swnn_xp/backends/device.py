@@ -117,7 +117,7 @@ class DeviceIndex(Index):
     def rank_found(
         self, found: Neighbours, labels: Any, alpha: float, k: int, options: Options
     ) -> Ranking:
-        """Let neighbours vote that were found before: the best labels of each query."""
+        """Count the votes of given neighbours: the best labels of each query."""
 
         def best(start: int, stop: int) -> Ranking:
             return Index.rank_found(self, _queries(found, start, stop), labels, alpha, k, options)
@@ -127,7 +127,7 @@ class DeviceIndex(Index):
             return join_rankings(self._placement.in_blocks(n_queries, n_queries, best))
 
     def vote_found(self, found: Neighbours, labels: Any, alpha: float, options: Options) -> Votes:
-        """Let neighbours vote that were found before: every label with a vote."""
+        """Count the votes of given neighbours: every label with a vote."""
 
         def count(start: int, stop: int) -> Votes:
             return Index.vote_found(self, _queries(found, start, stop), labels, alpha, options)

@@ -226,14 +226,14 @@ class Index(ABC):
     def rank_found(
         self, found: Neighbours, labels: Any, alpha: float, k: int, options: Options
     ) -> Ranking:
-        """Let neighbours vote that were found before: the best labels of each query.
+        """Count the votes of given neighbours: the best labels of each query.
 
         ``labels`` is what the placement's `labels` has made of all label rows.
         """
         return rank_in_blocks(found, labels, alpha, k, options.memory_budget)
 
     def vote_found(self, found: Neighbours, labels: Any, alpha: float, options: Options) -> Votes:
-        """Let neighbours vote that were found before: every label with a vote."""
+        """Count the votes of given neighbours: every label with a vote."""
         return vote_in_blocks(found, labels, alpha, options.memory_budget)
 
     def rank_candidates(
@@ -245,7 +245,7 @@ class Index(ABC):
         k: int,
         options: Options,
     ) -> Ranking | None:
-        """Rank the candidates of neighbours that were found before, by kernels of the backend.
+        """Rank the candidates of given neighbours, by kernels of the backend.
 
         Returns None where it has none: array-API functions do it then. ``queries`` are not scaled
         by feature weights.

@@ -25,7 +25,7 @@ from swnn_xp.vote import Votes, vote_in_blocks
 
 
 class KernelLabels(NamedTuple):
-    """Label rows, and the same labels, checked, as the kernels take them: made once per model."""
+    """Label rows, and the same labels checked and prepared for the kernels, once per model."""
 
     rows: LabelRows
     prepared: Labels
@@ -127,13 +127,13 @@ class NumbaIndex(Index):
     def rank_found(
         self, found: Neighbours, labels: KernelLabels, alpha: float, k: int, options: Options
     ) -> Ranking:
-        """Rank labels by the votes of given neighbours, on one thread, for it takes little time."""
+        """Rank labels by the votes of given neighbours, on one thread: it takes little time."""
         return Ranking(*vote_batch(labels.prepared, found.ids, found.similarities, alpha, k))
 
     def vote_found(
         self, found: Neighbours, labels: KernelLabels, alpha: float, options: Options
     ) -> Votes:
-        """Let neighbours vote that were found before: every label with a vote."""
+        """Count the votes of given neighbours: every label with a vote."""
         return vote_in_blocks(found, labels.rows, alpha, options.memory_budget)
 
     def rank_candidates(
@@ -145,7 +145,7 @@ class NumbaIndex(Index):
         k: int,
         options: Options,
     ) -> Ranking:
-        """Rank the candidates of neighbours that were found before."""
+        """Rank the candidates of given neighbours."""
         from swnn_kernels.learn.rank import rank_candidates  # only rankers need it
 
         scorer, selection = learned.scorer, learned.selection

@@ -25,7 +25,7 @@ Block = TypeVar("Block")
 
 
 def is_cpu(device: Any) -> bool:
-    """Whether a user's word for a device, of any type, leaves data on the host."""
+    """Whether the device that a user names, in whatever type, is the CPU."""
     return device is None or (isinstance(device, str) and device == "cpu")
 
 
@@ -137,7 +137,7 @@ class DevicePlacement(Placement):
     @classmethod
     @abstractmethod
     def find_device(cls, device: Any) -> Any:
-        """Device that the user's word for it names; None means the library's default."""
+        """Device that the user names; None means the library's default."""
 
     @classmethod
     @abstractmethod
@@ -224,7 +224,7 @@ class DevicePlacement(Placement):
             return self.sparse(indptr, columns, values, shape)
 
     def _named(self, device: Any) -> Any:
-        """Device that the user's word for it names, as the library's arrays name theirs."""
+        """Device that the user names, as the library's arrays name theirs."""
         return self.find_device(device)
 
     def require_device(self, device: Any, name: str) -> Self:

@@ -135,7 +135,7 @@ def knots() -> NDArray[np.float64]:
 
 
 def bin_shares() -> NDArray[np.float64]:
-    """Share that stands for each bin: its middle; 0 for the first and 1 for the last."""
+    """Share that represents each bin: its middle; 0 for the first and 1 for the last."""
     ends = knots() - SHARE_SHIFT
     return np.concatenate([[0.0], (ends[1:-1] + ends[2:]) / 2, [1.0]])
 

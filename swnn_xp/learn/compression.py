@@ -36,7 +36,7 @@ from swnn_xp.rows.quantise import quantise_rows
 from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows, slice_rows, take_rows
 
 _BLOCK = 16_384
-_SAMPLE = 5_000  # rows whose neighbours among all rows tell how vote and labels agree
+_SAMPLE = 5_000  # rows in the sample that measures how vote and labels agree
 
 
 def train_part(

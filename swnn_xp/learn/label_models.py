@@ -59,22 +59,22 @@ class LabelTask(NamedTuple):
 
 
 class ChunkWeights(NamedTuple):
-    """What belongs to the labels of a run, one after the other."""
+    """Weights of a run of labels, one label after the other, and scores of rows left out."""
 
     features: NDArray[np.int32]
     weights: NDArray[np.float32]
     scores: NDArray[np.float32]  # of the candidates of rows left out
 
 
-def joined(runs: list[ChunkWeights]) -> ChunkWeights:
-    """One run after the other."""
+def join_chunks(runs: list[ChunkWeights]) -> ChunkWeights:
+    """Put the weights of successive runs one after the other."""
     return ChunkWeights(*(np.concatenate(part) for part in zip(*runs, strict=True)))
 
 
 class TrainedTask(NamedTuple):
     """Models of a run of labels."""
 
-    own: ChunkWeights
+    weights: ChunkWeights
     squares: NDArray[np.int64]  # (n_features,)
     sizes: NDArray[np.int64]  # (labels of the run,)
     biases: NDArray[np.float64]  # (labels of the run,)
@@ -118,7 +118,7 @@ _NONE = ChunkWeights(np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0,
 class _Chunk(NamedTuple):
     """What the descent finds for a run of labels, beside sizes and biases."""
 
-    own: ChunkWeights
+    weights: ChunkWeights
     squares: NDArray[np.int64]
 
 
@@ -265,15 +265,15 @@ def train_labels(
         )
     with contextlib.closing(trained):  # after an error or Ctrl-C no further chunk is begun
         for (_, last), part in zip(chunks, trained, strict=True):
-            parts.append(part.own)
+            parts.append(part.weights)
             squares += part.squares
             if done is not None:
                 done(int(pairs.indptr[last]), int(pairs.indptr[-1]))
-    return _assemble(joined([_NONE, *parts]), squares, *shared[1:])
+    return _assemble(join_chunks([_NONE, *parts]), squares, *shared[1:])
 
 
 def _assemble(
-    own: ChunkWeights,
+    found: ChunkWeights,
     squares: NDArray[np.int64],
     sizes: NDArray[np.int64],
     biases: NDArray[np.float64],
@@ -281,11 +281,11 @@ def _assemble(
     """Put the features of each label in ascending order."""
     indptr = pointers_of_sizes(np.maximum(sizes, 0))
     shape = sizes.size, squares.size
-    models = sp.csr_array((own.weights, own.features, indptr), shape=shape, copy=False)
+    models = sp.csr_array((found.weights, found.features, indptr), shape=shape, copy=False)
     models.sort_indices()
     features = models.indices.astype(np.int32, copy=False)
     modelled = (sizes >= 0).astype(np.uint8)
-    return LabelModels(indptr, features, models.data, biases, modelled, squares, own.scores)
+    return LabelModels(indptr, features, models.data, biases, modelled, squares, found.scores)
 
 
 def _chunks(indptr: NDArray[np.int64]) -> list[tuple[int, int]]:
@@ -313,8 +313,8 @@ def _train_chunk(
         touched=np.empty(most, np.uint8),
         squares=np.zeros(n_features, np.int64),
     )
-    room, own = 2 * n_features + _ROOM, slice(*pairs.indptr[list(chunk)])
-    n_scores = np.count_nonzero(rows.left_out[pairs.rows[own]]) if rows.left_out.size else 0
+    room, span = 2 * n_features + _ROOM, slice(*pairs.indptr[list(chunk)])
+    n_scores = np.count_nonzero(rows.left_out[pairs.rows[span]]) if rows.left_out.size else 0
     models = kernels.Models(
         np.empty(room, np.int32), np.empty(room, np.float32), sizes, biases,
         np.empty(n_scores, np.float32),
@@ -325,7 +325,7 @@ def _train_chunk(
         kept, scored = ends
         found = models.features[:kept], models.weights[:kept], models.scores[:scored]
         parts.append(ChunkWeights(*(part.copy() for part in found)))
-    return _Chunk(joined(parts), buffers.squares)
+    return _Chunk(join_chunks(parts), buffers.squares)
 
 
 def _train_remotely(
@@ -341,7 +341,7 @@ def _train_remotely(
     tasks = (_label_task(pairs, problem, chunk, n_features) for chunk in chunks)
     for (first, last), done in zip(chunks, remote.train(rows, tasks), strict=True):
         sizes[first:last], biases[first:last] = done.sizes, done.biases
-        yield _Chunk(done.own, done.squares)
+        yield _Chunk(done.weights, done.squares)
 
 
 def _label_task(
@@ -349,8 +349,8 @@ def _label_task(
 ) -> LabelTask:
     first, last = chunk
     indptr = pairs.indptr[first : last + 1]
-    own = slice(int(indptr[0]), int(indptr[-1]))
-    part = kernels.Pairs(indptr - indptr[0], *(array[own] for array in pairs[1:]))
+    span = slice(int(indptr[0]), int(indptr[-1]))
+    part = kernels.Pairs(indptr - indptr[0], *(array[span] for array in pairs[1:]))
     costs = problem._replace(costs=problem.costs[first:last])
     return LabelTask(first, problem.costs.size, n_features, part, costs)
 
@@ -361,14 +361,14 @@ def train_task(rows: kernels.DescentRows, task: LabelTask) -> TrainedTask:
     indptr, costs = np.zeros(task.n_labels + 1, np.int64), np.zeros(task.n_labels)
     indptr[first : last + 1], costs[first:last] = task.pairs.indptr, task.problem.costs
     sizes, biases = np.zeros(task.n_labels, np.int64), np.zeros(task.n_labels)
-    own, squares = _train_chunk(
+    weights, squares = _train_chunk(
         kernels.DescentRows(*map(frozen, rows)),
         kernels.Pairs(indptr, *map(np.array, task.pairs[1:])),  # writable, as where they were made
         task.problem._replace(costs=costs),
         (first, last),
         (task.n_features, sizes, biases),
     )
-    return TrainedTask(own, squares, sizes[first:last], biases[first:last])
+    return TrainedTask(weights, squares, sizes[first:last], biases[first:last])
 
 
 def held_out_scores(
@@ -378,7 +378,7 @@ def held_out_scores(
     vote_weight: float,
     out: NDArray[np.int64],
 ) -> HeldOutScores:
-    """Put what the descent says of the candidates of the rows ``out`` in the order of the rows.
+    """Scores of the candidates of the rows ``out``, which were left out of training, row by row.
 
     Parameters
     ----------

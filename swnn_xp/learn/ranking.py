@@ -89,7 +89,7 @@ class CandidateRanking(LabelRanking):
     """The estimator's parameters at training."""
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without what is cached: copies on a device can't be pickled, and are soon made again.
+        # Without what is cached: copies on a device can't be pickled, and are quickly made again.
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
@@ -125,7 +125,7 @@ class CandidateRanking(LabelRanking):
     def rank_found(
         self, model: Model, queries: Queries, found: Neighbours, k: int, options: Options
     ) -> Ranking:
-        """Rank the candidates of neighbours that were found before."""
+        """Rank the candidates of given neighbours."""
         index, labels, placement = model.segments[0], model.placed_labels, model.placement
         rows = queries.unscaled
         best = index.rank_candidates(found, labels, rows, self, k, options)

@@ -144,7 +144,7 @@ def _block_size(model: Model, settings: TrainingSettings) -> int:
 
 
 def _only(labels: LabelRows, wanted: NDArray[np.bool_]) -> LabelRows:
-    """Rows with the wanted labels alone."""
+    """The rows with none but the wanted labels."""
     kept = wanted[labels.indices]
     before = pointers_of_sizes(kept.astype(np.int64))
     return LabelRows(before[labels.indptr], labels.indices[kept], labels.n_labels)

@@ -1,4 +1,4 @@
-"""What has changed since labels were trained: found by counting, so that nothing is logged."""
+"""What has changed since labels were trained: found by counting, so that no log is kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from swnn_xp.model.model import Model
 
 
 class Trained(NamedTuple):
-    """What the rows were when labels were last trained; the arrays may come from a file."""
+    """Counts of rows when labels were last trained; the arrays may come from a file."""
 
     n_rows: int
     """Rows at the last training of everything."""
@@ -56,13 +56,13 @@ class Staleness(NamedTuple):
 
 
 def trained_now(model: Model) -> Trained:
-    """Everything is trained on the rows of the model."""
+    """Record that everything is trained on the current rows of the model."""
     counts = model.label_counts
     return Trained(model.n_rows, model.next_id, counts, np.full(counts.size, model.next_id))
 
 
 def retrained(trained: Trained, model: Model, wanted: NDArray[np.bool_]) -> Trained:
-    """The wanted labels are trained on the rows of the model."""
+    """Record that the wanted labels are trained on the current rows of the model."""
     rows, next_ids = (_widened(part, wanted.size) for part in trained[2:])
     rows = np.where(wanted, model.label_counts, rows)
     return trained._replace(
@@ -87,5 +87,5 @@ def staleness(model: Model, trained: Trained) -> Staleness:
 
 
 def _widened(counts: NDArray[np.int64], n_labels: int) -> NDArray[np.int64]:
-    """Labels that came later were trained on nothing."""
+    """Counts of all labels: 0 for labels that were added later."""
     return np.pad(counts[:n_labels], (0, max(0, n_labels - counts.size)))

@@ -117,10 +117,10 @@ class Representatives(NamedTuple):
 
 
 class Training(NamedTuple):
-    """The rows, as the ranker and as the search see them."""
+    """The training rows in two forms, for the label models and for the search, and their labels."""
 
     unscaled: QuantisedRows
-    """Not scaled by feature weights: what the label models learn from."""
+    """What the label models learn from."""
     scaled: QuantisedRows
     labels: LabelRows
     representatives: Representatives | None = None
@@ -192,7 +192,7 @@ def train(
         Shows progress.
     """
     found, known = find_neighbours(training, search, settings, on_progress), list[KnownNeighbours]()
-    if training.representatives is None:  # else relearning would need rows that are gone
+    if training.representatives is None:  # else relearning would need rows that were not kept
         found = record_neighbours(found, training.scaled.n_rows, settings.cuts[-1] + 1, known)
     blocks = to_candidates(training, found, settings)
     stats = measure_candidates(training, blocks, settings, on_progress)

@@ -162,7 +162,7 @@ def isotonic(
 
 
 def f1_threshold(scores: NDArray[np.float64], right: NDArray[np.bool_], n_positives: int) -> float:
-    """Score from which on labels are to be predicted for the largest micro-F1.
+    """Score from which on predicting labels gives the largest micro-F1.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def f1_threshold(scores: NDArray[np.float64], right: NDArray[np.bool_], n_positi
 
 
 def _rank_in_row(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Place of each pair among those of its row, which stand side by side."""
+    """Rank of each pair among those of its row, which stand side by side."""
     firsts = np.flatnonzero(np.append(True, rows[1:] != rows[:-1])) if rows.size else rows
     sizes = np.diff(np.append(firsts, rows.size))
     return np.arange(rows.size) - np.repeat(pointers_of_sizes(sizes)[:-1], sizes)
@@ -212,7 +212,7 @@ def calibration_from(saved: SavedModel) -> Calibration | None:
 
 
 def score_probability(scores: Any, calibration: Calibration | None = None) -> Any:
-    """Probability that a label that a ranker gave this score is right.
+    """Probability that a label with this score, given by a ranker, is right.
 
     Without a calibration it follows from the loss: the minimum of the expected squared hinge is at
     ``score = 2 * probability - 1``.

@@ -99,7 +99,7 @@ def as_single_row(model: Model, x: Any) -> Any:
 def explain_votes(
     model: Model, query: QuantisedRows, found: Neighbours, label: int, alpha: float
 ) -> Explanation:
-    """Explain one label by the votes of neighbours that were found before."""
+    """Explain one label by the votes of given neighbours."""
     weights = vote_weights(found, alpha)[0]
     ids, sims = found.ids[0], found.similarities[0]
     voted = np.asarray(

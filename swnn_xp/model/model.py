@@ -41,7 +41,7 @@ from swnn_xp.text.vectorizer import TextVectorizer
 
 
 def known_names(**names: list[str] | None) -> dict[str, list[str]]:
-    """Keep those that are known."""
+    """Names by what they name, without those that are None."""
     return {what: known for what, known in names.items() if known is not None}
 
 
@@ -164,7 +164,7 @@ class LabelRanking(ABC):
     def rank_found(
         self, model: Model, queries: Queries, found: Neighbours, k: int, options: Options
     ) -> Ranking:
-        """Rank labels by neighbours that were found before."""
+        """Rank labels by given neighbours."""
 
     @abstractmethod
     def probabilities(self, best: Ranking, found: Neighbours) -> Array:
@@ -208,7 +208,7 @@ class LabelRanking(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Training rows, their labels, and which of them still count."""
+    """Training rows, their labels, and which rows were removed."""
 
     segments: tuple[Index, ...]
     """Indexes of one backend over successive runs of rows, the oldest first."""
@@ -244,7 +244,7 @@ class Model:
     """Where the model was before it was first moved; None if it never was."""
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without what is cached: copies on a device can't be pickled, and are soon made again.
+        # Without what is cached: copies on a device can't be pickled, and are quickly made again.
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def with_ranking(self, ranking: LabelRanking) -> Model:

@@ -85,7 +85,7 @@ class VoteRanking(LabelRanking):
     def rank_found(
         self, model: Model, queries: Queries, found: Neighbours, k: int, options: Options
     ) -> Ranking:
-        """Rank labels by the votes of neighbours that were found before."""
+        """Rank labels by the votes of given neighbours."""
         labels = model.placed_labels
         return model.segments[0].rank_found(found, labels, self.settings.alpha, k, options)
 

@@ -1,4 +1,4 @@
-"""Who may ask, and what browsers must not do with the answers."""
+"""Who may send requests, and what browsers must not do with the answers."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Trial(NamedTuple, Generic[AnySetting]):
 def to_trials(
     settings: Sequence[AnySetting], scores: Sequence[Sequence[float]], n_rows: Sequence[int]
 ) -> tuple[Trial[AnySetting], ...]:
-    """Sum up the scores of each fold; a fold counts by the rows that were asked."""
+    """Sum up the scores of each fold; a fold counts by its number of test rows."""
     of_folds, sizes = np.asarray(scores), np.asarray(n_rows)
     means, spreads = sizes / sizes.sum() @ of_folds, of_folds.std(axis=0)
     return tuple(map(Trial, settings, means.tolist(), spreads.tolist()))

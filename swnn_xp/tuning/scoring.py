@@ -56,7 +56,7 @@ def parse_metric(name: str, propensity: tuple[float, float] = (0.55, 1.5)) -> Me
 
 
 class Fold(NamedTuple):
-    """Rows to learn from and rows to ask, both ascending."""
+    """Rows to learn from and rows to test on, both ascending."""
 
     train: NDArray[np.int64]
     test: NDArray[np.int64]

@@ -58,7 +58,7 @@ def is_pruned(index: HybridIndex, method: str, n_neighbors: int, longest: int) -
 
 
 def room_for(size: int, n_features: int) -> int:
-    """Length of queries to make buffers for when one of this size has come.
+    """Length of queries to allocate buffers for, once a query of this size has come.
 
     Twice as much as it needs; but beyond the longest query of the pruned search the slower
     exhaustive one would answer all.

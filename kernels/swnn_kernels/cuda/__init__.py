@@ -1,4 +1,4 @@
-"""CUDA sources of search, vote and ranking, as text; who has a CUDA compiler compiles them."""
+"""CUDA sources of search, vote and ranking, as text for a CUDA compiler."""
 
 from __future__ import annotations
 

@@ -456,7 +456,7 @@ def _put(pairs: Pairs, ends: Int64, label: Int, row: Int, offset: Float, sign: I
 def place_pairs(
     block: Block, offsets: Float32, missed: Bool, missed_offset: Float, ends: Int64, pairs: Pairs
 ) -> None:
-    """Put each pair of a block where its label's pairs have come to; ``ends`` moves on."""
+    """Append each pair of a block to the pairs of its label; ``ends`` advances."""
     for q in range(block.labels.shape[0]):
         row = block.first + q
         for i in range(block.labels.shape[1]):

@@ -1,4 +1,4 @@
-"""Similarities of rows with neighbours that are known, and which rows new ones are near to."""
+"""Similarities of rows and their known neighbours, and the rows that new rows are near to."""
 
 from __future__ import annotations
 

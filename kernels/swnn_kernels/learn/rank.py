@@ -110,7 +110,7 @@ def _vote_score(scorer: Scorer, tally: Tally, slot: Int, is_modelled: Bool) -> I
 def _score_votes(scorer: Scorer, tally: Tally, held: Int, look_ups: LookUps) -> Bool:
     """Fill the parts of the candidates' scores that come from votes, and their labels.
 
-    Meanwhile the memory arrives that tells where their models are. Returns whether one is walked.
+    Meanwhile the pointers to their models are fetched. Returns whether a sparse model is walked.
     """
     is_walked = False
     for i in range(held):

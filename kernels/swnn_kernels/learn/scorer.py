@@ -167,7 +167,7 @@ def _mark_lines(look_ups: LookUps, n: Int) -> Int:
 
 @inline
 def prefetch_columns(scorer: Scorer, indices: Int64) -> None:
-    """Prefetch what tells where the weights of a query's features are."""
+    """Prefetch the pointers to the weights of a query's features."""
     for feature in indices:
         prefetch(scorer.columns, feature)
         prefetch(scorer.rest_indptr, feature)
@@ -247,7 +247,7 @@ def linear_score(scorer: Scorer, label: Int, scattered: Int32, look_ups: LookUps
 
 @inline
 def prefetch_pointers(scorer: Scorer, label: Int) -> None:
-    """Prefetch what tells where a label's model is."""
+    """Prefetch the pointers to a label's model."""
     prefetch(scorer.indptr, label)
     prefetch(scorer.dense_rows, label)
     prefetch(scorer.biases, label)

@@ -95,7 +95,7 @@ def _keep(query: Query, sweep: Sweep, slots: RowSlots, n_candidates: Int) -> Int
 
 @inline
 def _keep_lanes(query: Query, sweep: Sweep, slots: RowSlots, mask: Int, n_candidates: Int) -> Int:
-    """Do so for those of eight rows whose bit is set in a mask."""
+    """Make candidates of those of eight rows whose bit is set in a mask, if `_keep` does."""
     n_rows = query.index.forward_indptr.size - 1
     n_lanes = min(max(0, n_rows - slots.row), LANES)  # damaged bitmaps may let other rows pass
     rest = np.int64(mask) & ((1 << n_lanes) - 1)

@@ -29,7 +29,7 @@ def _accumulate(postings: Postings, buffers: QueryBuffers, size: Int) -> None:
 
 @inline
 def _accumulate_apart(postings: Postings, buffers: QueryBuffers, size: Int) -> None:
-    """Do the same for overlaps of any size, in two arrays."""
+    """Add dots and overlaps, of any size, to two arrays."""
     for q in range(size):
         weight = np.int64(buffers.quantised[q])
         feature = buffers.indices[q]
