@@ -69,7 +69,7 @@ class SWNNClassifier(NeighbourEstimator):
     label_counts_ : int64 array (n_labels,)
         Number of training rows of each label.
     backend_ : str
-        Name of the backend in use: what ``"auto"`` has become.
+        Name of the backend in use: the choice where ``"auto"`` was given.
     feature_weights_ : float64 array (n_features,) or None
         Factors of the features that were given to `fit`.
     feature_names_, label_names_, row_names_ : list of str or None

@@ -215,7 +215,7 @@ class NeighbourEstimator(Estimator):
 
     @property
     def backend_(self) -> str:
-        """Name of the backend that the model is on: what ``"auto"`` has become."""
+        """Name of the backend that the model is on: the choice where ``"auto"`` was given."""
         return self.model_.backend
 
     @property

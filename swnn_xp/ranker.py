@@ -96,7 +96,7 @@ class SWNNRanker(NeighbourEstimator):
     feature_weights_ : float64 array (n_features,) or None
         Learned factors of the features.
     n_neighbors_, n_candidates_, C_, vote_weight_ : int, int, float, float
-        What "auto" has become.
+        The values chosen where "auto" was given.
     candidate_recall_ : float
         Share of the training rows' labels among their first 50 candidates.
     staleness_ : Staleness

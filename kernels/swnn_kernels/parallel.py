@@ -40,7 +40,7 @@ def in_order(
     [1, 4, 9]
     """
     shared = _Shared(call, items)
-    with contextlib.suppress(RuntimeError):  # no more threads to be had: fewer will do
+    with contextlib.suppress(RuntimeError):  # no more threads can start: fewer will do
         for _ in range(min(n_jobs, len(items)) - 1):
             _thread.start_new_thread(shared.help, ())
     try:

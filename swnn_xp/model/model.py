@@ -326,7 +326,7 @@ class Model:
     def value_rows(self, rows: QuantisedRows | None = None) -> ValueRows:
         """Return the rows of all segments with their values as given; ValueError without these.
 
-        ``rows`` are those of `rows`, if they are at hand.
+        ``rows`` are those of `rows`, if the caller has them already.
         """
         if self.values is None:
             raise ValueError("the model does not hold the values of its rows: call fit again")

@@ -180,9 +180,8 @@ class _Run:
             settings = tried[mine[0]]
             blocks = to_candidates(training, neighbours, settings)
             stats = measure_candidates(training, blocks, settings, on_progress)
-            done: dict[
-                DescentParams, NDArray[np.int64]
-            ] = {}  # what "auto" has become may be there already
+            # Settings that leave a parameter to "auto" may come to the same parameters as others.
+            done: dict[DescentParams, NDArray[np.int64]] = {}
             for i in mine:
                 descent = stats.descent_params(tried[i])
                 if descent not in done:

@@ -72,7 +72,7 @@ def test_backends_are_a_parameter_from_the_table():
 
 
 def test_an_unavailable_backend_is_left_out(in_cache, monkeypatch):
-    monkeypatch.setattr(type(BACKENDS["numpy"]), "missing", lambda self: "needs something")
+    monkeypatch.setattr(type(BACKENDS["numpy"]), "unusable", lambda self: "needs something")
     with pytest.raises(NotImplementedError, match="needs something"):
         load("searching").Searching().setup("numpy", 25, 1.0, 1)
 

@@ -29,7 +29,7 @@ UNCHECKED = 1
 class RawQuery(NamedTuple):
     """Where a session puts a query as it came, with what belongs to every query.
 
-    A session copies queries here: arrays of callers would come in many types, each compiled apart.
+    A session copies queries here: callers' arrays have many types, each of which would be compiled.
     """
 
     indices: Int64
