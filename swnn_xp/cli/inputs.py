@@ -195,7 +195,10 @@ def read_tagged(args: argparse.Namespace, path: Path) -> Tagged:
 
 
 def read_known(args: argparse.Namespace, path: Path, clf: AnyModel) -> tuple[Any, Any]:
-    """Read a corpus as rows and labels of a model; labels that it does not know are left out."""
+    """Read a corpus as rows and labels of a model; unknown labels get columns behind its own.
+
+    They are right labels that no ranking can have: metrics count them as missed.
+    """
     if clf.vectorizer_ is None:
         raise ValueError(f"{path}: --text, but the model was not fitted on texts")
     note(f"reading {path} ...")
@@ -204,14 +207,16 @@ def read_known(args: argparse.Namespace, path: Path, clf: AnyModel) -> tuple[Any
     if known is None:
         raise ValueError(f"{path}: the model has no label names, so texts can't be compared")
     number = {name: i for i, name in enumerate(known)}
-    columns = np.asarray([number.get(name, -1) for name in corpus.label_names])
+    new = [name for name in corpus.label_names if name not in number]
+    number |= {name: i for i, name in enumerate(new, clf.n_labels_)}
+    columns = np.asarray([number[name] for name in corpus.label_names])
     tags = corpus.y.tocoo()
     at = columns[tags.col]
-    if unknown := int(np.count_nonzero(at < 0)):
-        left_out = f"{unknown:,} of {tags.nnz:,} labels of {path} are unknown to the model"
-        print(f"swnn: {left_out} and were left out", file=sys.stderr)
-    shape, there = (len(corpus.texts), clf.n_labels_), at >= 0
-    entries = np.ones(int(there.sum()), np.int8), (tags.row[there], at[there])
+    if unknown := int(np.count_nonzero(at >= clf.n_labels_)):
+        what = f"{unknown:,} of {tags.nnz:,} labels of {path} are unknown to the model"
+        print(f"swnn: {what} and count as missed", file=sys.stderr)
+    shape = len(corpus.texts), clf.n_labels_ + len(new)
+    entries = np.ones(tags.nnz, np.int8), (tags.row, at)
     return clf.vectorizer_.transform(corpus.texts), sp.csr_array(entries, shape)
 
 
