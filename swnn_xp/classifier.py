@@ -50,7 +50,8 @@ class SWNNClassifier(NeighbourEstimator):
         Where the index lives, in the terms of the backend: the number of a CUDA device for cupy, a
         name such as ``"cuda:1"`` for torch, a device object for array-api. Default: where X is.
     allow_narrower : bool, default False
-        Take a matrix with fewer columns than at `fit`: the missing ones are the last, all zero.
+        Take a matrix with fewer columns than at `fit`, of features or (`partial_fit`) of labels:
+        the missing ones are the last, all zero.
     calibrate : bool, default False
         Fit probabilities, at `fit`, on the votes for training rows that do not vote themselves, so
         that 0.8 of the labels said to be 0.8 likely are right. The votes' shares alone are too low.
