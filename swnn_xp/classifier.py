@@ -144,7 +144,7 @@ class SWNNClassifier(NeighbourEstimator):
 
         Parameters
         ----------
-        X : sparse or dense matrix (n_rows, n_features), or texts with a ``vectorizer``
+        X : sparse or dense matrix (n_rows, n_features), or texts
         y : labels of the rows
             A sparse or dense 0/1 matrix (n_rows, n_labels); or a list of labels for each row; or,
             in one dimension, one class for each row. Predictions come back in the same form.
@@ -156,7 +156,9 @@ class SWNNClassifier(NeighbourEstimator):
             scaled by them before they are compared. The model keeps them.
         vectorizer : TfidfVectorizer or TextVectorizer, optional
             What turned, or is to turn, texts into the rows X, which may be a list of texts. The
-            model keeps it and takes texts from then on; its terms are the feature names.
+            model keeps it and takes texts from then on; its terms are the feature names. Texts
+            without one are turned into rows as ``swnn fit --text`` does: by
+            ``TfidfVectorizer(sublinear_tf=True)``.
 
         Returns
         -------

@@ -21,6 +21,7 @@ from swnn_xp.io.grammar import LineError, parse_header
 from swnn_xp.loading import AnyModel
 from swnn_xp.progress import note
 from swnn_xp.text import Fields, read_corpus, read_vocabulary
+from swnn_xp.text.vectorizer import default_vectorizer
 
 
 def add_feature_checks(parser: argparse.ArgumentParser) -> None:
@@ -231,14 +232,10 @@ def _fields(args: argparse.Namespace) -> Fields:
 
 def _vectorizer(args: argparse.Namespace) -> Any:
     """Make scikit-learn's vectoriser with the settings of the arguments."""
-    try:
-        from sklearn.feature_extraction.text import TfidfVectorizer
-    except ImportError as error:
-        raise ImportError("--text needs scikit-learn: pip install 'swnn-xp[text]'") from error
     stop_words: Any = args.stop_words
     if stop_words not in (None, "english"):
         stop_words = read_names(args.stop_words)
-    return TfidfVectorizer(
+    return default_vectorizer(
         analyzer=args.analyzer,
         ngram_range=args.ngrams,
         strip_accents=args.strip_accents,

@@ -223,6 +223,24 @@ def sklearn_text() -> Any:
     return text
 
 
+def default_vectorizer(**options: Any) -> Any:
+    """Scikit-learn's vectoriser as texts want it, not yet fitted: `swnn fit --text` has the same.
+
+    Words of two letters or more, lower case, each counted as 1 + log(count), weighted by its idf.
+
+    Parameters
+    ----------
+    **options
+        Parameters of `TfidfVectorizer` that replace these.
+
+    Examples
+    --------
+    >>> default_vectorizer(ngram_range=(1, 2))
+    TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
+    """
+    return sklearn_text().TfidfVectorizer(**({"sublinear_tf": True} | options))
+
+
 def _arguments_from(vectorizer: Any) -> tuple[list[str], Any, Analysis, Weighting]:
     """Arguments of `TextVectorizer`, from a fitted `TfidfVectorizer`."""
     if not isinstance(vectorizer, sklearn_text().TfidfVectorizer):
@@ -373,14 +391,15 @@ def term_names(
 def fit_vectorizer(X: Any, vectorizer: Any) -> tuple[Any, TextVectorizer | None]:
     """Rows to fit a model on, and the vectoriser that it keeps.
 
-    Texts are turned into rows by a `TextVectorizer`, or by a copy of scikit-learn's that is fitted
-    on them. A matrix stays as it is: the vectoriser that made it must be fitted.
+    Texts are turned into rows by a `TextVectorizer`, or by a copy of scikit-learn's (default:
+    `default_vectorizer`) that is fitted on them. A matrix stays as it is: the vectoriser that made
+    it must be fitted.
     """
     texts = as_texts(X)
     if vectorizer is None:
-        if texts is not None:
-            raise ValueError("X holds texts: give fit a vectorizer, such as TfidfVectorizer()")
-        return X, None
+        if texts is None:
+            return X, None
+        vectorizer = default_vectorizer()
     if isinstance(vectorizer, TextVectorizer):
         return (X if texts is None else vectorizer.transform(texts)), vectorizer
     if texts is not None:
