@@ -178,7 +178,7 @@ def run(args: argparse.Namespace) -> None:
     note("training ..." if kind == "ranking" else "indexing ...")
     ranking = kind == "ranking"
     with _timed(times, "trained" if ranking else "indexed"), _on_cluster(args, when=ranking):
-        clf.fit(X, y, **names)
+        clf.fit(X, y if data.tags is None else data.tags, **names)
         if data.label_uris is not None:
             clf.set_label_uris(data.label_uris)
     with _timed(times, "saved"):
@@ -209,6 +209,8 @@ class _Training(NamedTuple):
     names: dict[str, Any]
     """Arguments of `fit` that say what rows, features and labels are called."""
     label_uris: list[str] | None = None
+    tags: list[list[str]] | None = None
+    """Labels by name, if that is what the file has."""
 
 
 def _rows(args: argparse.Namespace) -> _Training:
@@ -225,7 +227,7 @@ def _texts(args: argparse.Namespace) -> _Training:
     tagged = read_tagged(args, args.train)
     names = {"label_names": tagged.label_names, "row_names": tagged.row_names}
     names["vectorizer"] = tagged.vectorizer
-    return _Training(tagged.X, tagged.y, names, tagged.label_uris)
+    return _Training(tagged.X, tagged.y, names, tagged.label_uris, tagged.tags)
 
 
 def _estimator(kind: str | None, params: dict[str, Any]) -> AnyModel:

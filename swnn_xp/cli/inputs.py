@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -102,6 +103,12 @@ class Tagged(NamedTuple):
     def feature_names(self) -> list[str]:
         """The terms."""
         return list(self.vectorizer.get_feature_names_out())
+
+    @property
+    def tags(self) -> list[list[str]]:
+        """Names of the labels of each text."""
+        names = [self.label_names[label] for label in self.y.indices.tolist()]
+        return [names[start:stop] for start, stop in pairwise(self.y.indptr.tolist())]
 
 
 def add_text(parser: argparse.ArgumentParser, data: str = "TRAIN") -> None:
