@@ -56,6 +56,9 @@ class ParsedRow(NamedTuple):
     """Names that the model does not know; None if the row was not given by names."""
 
 
+NO_FEATURES = ParsedRow(np.empty(0, np.int64), np.empty(0), None)
+
+
 class KnownFeatures(NamedTuple):
     """Features that records may have.
 

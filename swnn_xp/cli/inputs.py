@@ -41,7 +41,8 @@ def add_feature_checks(parser: argparse.ArgumentParser) -> None:
 
 def open_checked(clf: InputFeatures, file: Path, args: argparse.Namespace) -> RowSource:
     """Open rows for a model, after `check_features`; JSON lines name their features themselves."""
-    source = open_source(file, clf, strict=args.strict)
+    skip_bad = getattr(args, "skip_bad", False)
+    source = open_source(file, clf, strict=args.strict, skip_bad=skip_bad)
     if not isinstance(source, JsonRows):
         check_features(clf, file, args)
     return source
