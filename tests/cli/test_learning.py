@@ -127,7 +127,15 @@ def test_explain_shows_the_two_parts(files, ranked, capsys):
     assert " vote " in head
     assert model.startswith("  model: bias ")
     assert voters
-    assert all("similarity" in voter for voter in voters)
+    assert all("similarity" in voter or voter.endswith(" more") for voter in voters)
+    ask = ["explain", str(ranked), str(files / "test.txt"), "--row", "0", "-k", "1", "--all"]
+    assert main(ask) == 0
+    _, whole, *every = capsys.readouterr().out.splitlines()
+    features = len(whole.split(", ")) - 1
+    assert len(model.split(", ")) - 1 == min(features, 9)
+    assert (" more " in model) == (features > 8)
+    assert len(voters) == min(len(every), 6)
+    assert all("similarity" in voter for voter in every)
 
 
 def test_predict_resumes_nothing_of_another_model(files, ranked, weighted, capsys):
