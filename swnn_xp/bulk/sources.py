@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csr_array
 
-from swnn_xp.bulk.records import NO_FEATURES, InputFeatures, KnownFeatures, ParsedRow
+from swnn_xp.bulk.records import NO_FEATURES, InputFeatures, KnownFeatures, ParsedRow, text_of
 from swnn_xp.checks import check_width
 from swnn_xp.io.files import FormatError, LiveInput, PathLike, Position, can_rewind, first_byte
 from swnn_xp.io.json_lines import JsonRecord, iter_json_lines
@@ -144,12 +144,12 @@ class RecordRows:
             raise record.error
         given = record.fields
         try:
-            row = self._known.row(
-                given.get("features"), given.get("indices"), given.get("values"), _text(given)
-            )
+            fields = given.get("features"), given.get("indices"), given.get("values")
+            text = text_of("text" in given, given.get("text"), *fields)
+            row = self._known.row(*fields, text)
         except ValueError as error:
             raise FormatError(path, record.line, str(error)) from None
-        if row.unknown is not None:
+        if row.unknown is not None and text is None:  # texts have words that no training text has
             self.seen += len(given["features"])
             self.unknown += len(row.unknown)
         return row
@@ -160,11 +160,6 @@ class RecordRows:
         indices = np.concatenate([np.empty(0, np.int64), *(row.indices for row in rows)])
         values = np.concatenate([np.empty(0), *(row.values for row in rows)])
         return csr_array((values, indices, ends), (len(rows), self._known.n_features))
-
-
-def _text(fields: dict[str, Any]) -> Any:
-    """A text of null is an empty one, as in training."""
-    return "" if fields.get("text", "") is None else fields.get("text")
 
 
 def _id(path: PathLike, record: JsonRecord) -> RowId:

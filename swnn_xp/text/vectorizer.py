@@ -352,9 +352,34 @@ class TextVectorizer:
 
     def row(self, text: str) -> TextRow:
         """Turn one text into a row; terms that the model does not know are left out."""
+        return self._row(self._counts(text))
+
+    def row_and_unknown(self, text: str) -> tuple[TextRow, list[str] | None]:
+        """Turn one text into a row, and name the words that the model does not know.
+
+        None instead of words where terms are characters, or of several words only.
+
+        Examples
+        --------
+        >>> from swnn_xp.text import TextVectorizer
+        >>> TextVectorizer(["chess", "game"]).row_and_unknown("A chess of kings")[1]
+        ['of', 'kings']
+        """
+        counts = self._counts(text)
+        row = self._row(counts)
+        if self.analysis.analyzer != "word" or self.analysis.ngram_range[0] > 1:
+            return row, None
+        is_phrase = self.analysis.ngram_range[1] > 1
+        unknown = [term for term in counts if term not in self.vocabulary]
+        return row, [term for term in unknown if not (is_phrase and " " in term)]
+
+    def _counts(self, text: str) -> Counter[str]:
         if not isinstance(text, str):
             raise ValueError(f"a text must be a str, not {type(text).__name__}")
-        find, counts = self.vocabulary.get, Counter(self._analyze(text))
+        return Counter(self._analyze(text))
+
+    def _row(self, counts: Counter[str]) -> TextRow:
+        find = self.vocabulary.get
         known = {i: n for term, n in counts.items() if (i := find(term)) is not None}
         indices = np.fromiter(known, np.int64, len(known))
         values = np.fromiter(known.values(), np.float64, len(known))
