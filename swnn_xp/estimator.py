@@ -168,10 +168,15 @@ class NeighbourEstimator(Estimator):
             and seen[1] is vars(self).get("_model")
             and all(map(is_, params, seen[0]))  # 1 is not True, though they are equal
         ):
-            return seen[1]
+            current = seen[1]
+            if current.mapped is not None:
+                current.mapped.check()
+            return current
         self.check_params()
         with self._lock:  # `compress` replaces the model and a parameter
             fitted = self.model_
+            if fitted.mapped is not None:
+                fitted.mapped.check()
             ranking = self._current_ranking(fitted)
         current = fitted if ranking is fitted.ranking else fitted.with_ranking(ranking)
         current = moved(current, self.backend, self.device)
