@@ -144,6 +144,15 @@ def check_width(found: int, expected: int) -> None:
         raise ValueError(f"X has {found} features, but the model was fitted with {expected}")
 
 
+def check_label_width(found: int, expected: int, narrower: bool) -> None:
+    """Require a column for each label that the model has; fewer only where that is allowed."""
+    if found < expected and not narrower:
+        raise ValueError(
+            f"y has {found} labels, but the model has {expected}; "
+            "allow_narrower=True takes missing columns for zeros"
+        )
+
+
 def check_names(names: Sequence[str] | None, expected: int, what: str) -> list[str] | None:
     """Require one name for each column or row."""
     if names is None:

@@ -50,7 +50,8 @@ class SWNNClassifier(NeighbourEstimator):
         Where the index lives, in the terms of the backend: the number of a CUDA device for cupy, a
         name such as ``"cuda:1"`` for torch, a device object for array-api. Default: where X is.
     allow_narrower : bool, default False
-        Take a matrix with fewer columns than at `fit`: the missing ones are the last, all zero.
+        Take a matrix with fewer columns than at `fit`, of features or (`partial_fit`) of labels:
+        the missing ones are the last, all zero.
     calibrate : bool, default False
         Fit probabilities, at `fit`, on the votes for training rows that do not vote themselves, so
         that 0.8 of the labels said to be 0.8 likely are right. The votes' shares alone are too low.
@@ -143,7 +144,7 @@ class SWNNClassifier(NeighbourEstimator):
 
         Parameters
         ----------
-        X : sparse or dense matrix (n_rows, n_features), or texts with a ``vectorizer``
+        X : sparse or dense matrix (n_rows, n_features), or texts
         y : labels of the rows
             A sparse or dense 0/1 matrix (n_rows, n_labels); or a list of labels for each row; or,
             in one dimension, one class for each row. Predictions come back in the same form.
@@ -155,7 +156,9 @@ class SWNNClassifier(NeighbourEstimator):
             scaled by them before they are compared. The model keeps them.
         vectorizer : TfidfVectorizer or TextVectorizer, optional
             What turned, or is to turn, texts into the rows X, which may be a list of texts. The
-            model keeps it and takes texts from then on; its terms are the feature names.
+            model keeps it and takes texts from then on; its terms are the feature names. Texts
+            without one are turned into rows as ``swnn fit --text`` does: by
+            ``TfidfVectorizer(sublinear_tf=True)``.
 
         Returns
         -------

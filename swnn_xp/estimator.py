@@ -25,6 +25,7 @@ from swnn_xp.checks import (
     check_columns,
     check_count,
     check_flag,
+    check_label_width,
     check_names,
     check_threads,
     check_width,
@@ -167,10 +168,15 @@ class NeighbourEstimator(Estimator):
             and seen[1] is vars(self).get("_model")
             and all(map(is_, params, seen[0]))  # 1 is not True, though they are equal
         ):
-            return seen[1]
+            current = seen[1]
+            if current.mapped is not None:
+                current.mapped.check()
+            return current
         self.check_params()
         with self._lock:  # `compress` replaces the model and a parameter
             fitted = self.model_
+            if fitted.mapped is not None:
+                fitted.mapped.check()
             ranking = self._current_ranking(fitted)
         current = fitted if ranking is fitted.ranking else fitted.with_ranking(ranking)
         current = moved(current, self.backend, self.device)
@@ -332,8 +338,8 @@ class NeighbourEstimator(Estimator):
         X : matrix (n_new, n_features)
             The features of `fit`; fewer with ``allow_narrower``.
         y : matrix (n_new, n_labels), or labels as at `fit`
-            A matrix may be wider than before: the new columns are new labels. Labels given by value
-            that are new get the columns that follow.
+            A matrix may be wider than before: the new columns are new labels. A narrower one needs
+            ``allow_narrower``. Labels given by value that are new get the columns that follow.
         classes : sequence, optional
             All labels there may be, at the first call, where labels are given by value.
         label_names : list of str, optional
@@ -369,6 +375,7 @@ class NeighbourEstimator(Estimator):
         labels, targets, found = encode_more(
             y, model.targets, old.get("label_names"), n_labels, grow=True
         )
+        check_label_width(labels.n_labels, n_labels, self.allow_narrower)
         label_names = label_names or found
         given = model.placement.canonical(X, "X")
         check_training_rows(given.n_rows, labels.n_rows)

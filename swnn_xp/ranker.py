@@ -176,13 +176,15 @@ class SWNNRanker(NeighbourEstimator):
 
         Parameters
         ----------
-        X : sparse or dense matrix (n_rows, n_features), or texts with a ``vectorizer``
+        X : sparse or dense matrix (n_rows, n_features), or texts
         y : labels of the rows, as for `SWNNClassifier.fit`
         feature_names, label_names, row_names : list of str, optional
             Names for people, used by `explain` and the command line.
         vectorizer : TfidfVectorizer or TextVectorizer, optional
             What turned, or is to turn, texts into the rows X, which may be a list of texts. The
-            model keeps it and takes texts from then on; its terms are the feature names.
+            model keeps it and takes texts from then on; its terms are the feature names. Texts
+            without one are turned into rows as ``swnn fit --text`` does: by
+            ``TfidfVectorizer(sublinear_tf=True)``.
 
         Returns
         -------

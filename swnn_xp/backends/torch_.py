@@ -25,10 +25,13 @@ class TorchPlacement(DevicePlacement):
     @classmethod
     def find_device(cls, device: Any) -> torch.device:
         """Device by name; without a name the CPU, as in torch itself."""
-        found = torch.device("cpu" if device is None else device)
+        try:
+            found = torch.device("cpu" if device is None else device)
+        except RuntimeError as error:
+            raise ValueError(f"device {device!r}: {str(error).splitlines()[0]}") from error
+        _require_float64(found)  # before CUDA is asked for its current device: there may be none
         if found.type == "cuda" and found.index is None:
             found = torch.device("cuda", torch.cuda.current_device())
-        _require_float64(found)
         return found
 
     @classmethod

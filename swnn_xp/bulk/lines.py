@@ -9,8 +9,9 @@ import lzma
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from swnn_xp.bulk.sources import RowId
@@ -26,6 +27,8 @@ class RowAnswer(NamedTuple):
     labels: list[int]
     scores: list[float]
     probabilities: list[float] | None
+    error: str | None = None
+    """What is wrong with the row; then it has no labels."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +63,18 @@ def row_answers(
     best: Ranking | RankedProbabilities,
     ids: Sequence[RowId] | None = None,
     threshold: Threshold = Threshold(),
+    errors: Mapping[int, str] = MappingProxyType({}),
 ) -> Iterator[RowAnswer]:
     """Split rankings into rows; missing labels (-1) and those below the threshold are left out.
+
+    ``errors`` says what is wrong with bad rows, by their place among these.
 
     Examples
     --------
     >>> import numpy as np
     >>> best = Ranking(np.asarray([[1, -1]]), np.asarray([[0.5, 0.0]]))
     >>> next(row_answers(7, best, ["a"]))
-    RowAnswer(row=7, id='a', labels=[1], scores=[0.5], probabilities=None)
+    RowAnswer(row=7, id='a', labels=[1], scores=[0.5], probabilities=None, error=None)
     """
     probable = best.probabilities.tolist() if isinstance(best, RankedProbabilities) else None
     for i, (labels, scores) in enumerate(
@@ -80,6 +86,9 @@ def row_answers(
             count = threshold.count(probable[i][:count])
             probabilities = probable[i][:count]
         row_id = None if ids is None else ids[i]
+        if i in errors:
+            yield RowAnswer(first_row + i, row_id, [], [], None, errors[i])
+            continue
         yield RowAnswer(first_row + i, row_id, labels[:count], scores[:count], probabilities)
 
 
@@ -125,6 +134,8 @@ def _cells(
     first = [str(answer.row)]
     if columns.ids:
         first.append("" if answer.id is None else fit(str(answer.id)))
+    if answer.error is not None:
+        yield [*first, "error", fit(answer.error), *([""] * (1 + columns.probabilities))]
     for i, (label, score) in enumerate(zip(shown, answer.scores, strict=True)):
         cells = [*first, str(i + 1), label, f"{score:.6g}"]
         if answer.probabilities is not None:
@@ -168,6 +179,8 @@ def _jsonl(answer: RowAnswer, names: Names, columns: Columns) -> str:
     record: dict[str, Any] = {"row": answer.row}
     if columns.ids:
         record["id"] = answer.id
+    if answer.error is not None:
+        return json.dumps(record | {"error": answer.error}, ensure_ascii=False) + "\n"
     record |= {"labels": answer.labels, "scores": answer.scores}
     if answer.probabilities is not None:
         record["probabilities"] = answer.probabilities
@@ -233,11 +246,12 @@ class LineWriter:
         first_row: int,
         best: Ranking | RankedProbabilities,
         ids: Sequence[RowId] | None = None,
+        errors: Mapping[int, str] = MappingProxyType({}),
     ) -> str:
         """Text of consecutive rows; missing labels (-1) are left out."""
         return "".join(
             self.format.lines(answer, self.label_names, self.columns)
-            for answer in row_answers(first_row, best, ids, self.threshold)
+            for answer in row_answers(first_row, best, ids, self.threshold, errors)
         )
 
 

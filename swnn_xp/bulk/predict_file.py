@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -109,6 +109,8 @@ class PredictedBlock(NamedTuple):
     ids: Sequence[RowId] | None
     best: RankedProbabilities
     end: Mark
+    errors: Mapping[int, str]
+    """What is wrong with bad rows, by their place in the block."""
 
 
 def predict_file(
@@ -190,12 +192,12 @@ def predict_blocks(clf: AnyModel, job: PredictJob, start: Mark) -> Iterator[Pred
     k = min(job.k, clf.n_labels_)
     for block, end in _overlapping(job, _blocks(job, start)):
         best = clf.topk_probabilities(block.X, k=k)
-        yield PredictedBlock(end.rows_before + block.first_row, block.ids, best, end)
+        yield PredictedBlock(end.rows_before + block.first_row, block.ids, best, end, block.errors)
 
 
 def _written(clf: AnyModel, job: PredictJob, start: Mark) -> Iterator[tuple[Mark, bytes]]:
     for block in predict_blocks(clf, job, start):
-        lines = job.writer.lines(block.first_row, block.best, block.ids)
+        lines = job.writer.lines(block.first_row, block.best, block.ids, block.errors)
         yield block.end, encode_lines(lines, job.compression)
 
 

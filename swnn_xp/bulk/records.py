@@ -53,7 +53,10 @@ class ParsedRow(NamedTuple):
     indices: Any
     values: Any
     unknown: list[str] | None
-    """Names that the model does not know; None if the row was not given by names."""
+    """Names or words that the model does not know; None if the row was given by neither."""
+
+
+NO_FEATURES = ParsedRow(np.empty(0, np.int64), np.empty(0), None)
 
 
 class KnownFeatures(NamedTuple):
@@ -97,7 +100,7 @@ class KnownFeatures(NamedTuple):
         Parameters
         ----------
         features, indices, values, text
-            Fields as JSON has them, or None for those that are missing.
+            Fields as JSON has them, or None for those that are missing; see `text_of`.
         most : int, optional
             Features that a row may have.
         """
@@ -129,9 +132,9 @@ class KnownFeatures(NamedTuple):
             raise ValueError(f"text must be a string, not {_show(text)}")
         if self.vectorizer is None:
             raise ValueError("has a text, but the model was not fitted on texts")
-        indices, values = self.vectorizer.row(text)
+        (indices, values), unknown = self.vectorizer.row_and_unknown(text)
         _check_length(indices, most)
-        return ParsedRow(indices, values, None)
+        return ParsedRow(indices, values, unknown)
 
     def _by_name(self, features: Any) -> tuple[list[int], list[Any], list[str] | None]:
         if isinstance(features, dict):
@@ -178,6 +181,20 @@ class KnownFeatures(NamedTuple):
         if not np.isfinite(sums).all():
             raise ValueError("a feature's values sum up to infinity")
         return kept, sums
+
+
+def text_of(is_there: bool, text: Any, *others: Any) -> Any:
+    """The text of a record for `KnownFeatures.row`: null is an empty one, as in training.
+
+    Beside other fields null means that there is no text, as null means for them.
+
+    Examples
+    --------
+    >>> text_of(True, None, None), text_of(True, None, ["cat"])
+    ('', None)
+    """
+    is_empty = is_there and text is None and all(other is None for other in others)
+    return "" if is_empty else text
 
 
 def _number_of(name: Any) -> Any:

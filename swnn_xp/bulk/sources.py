@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csr_array
 
-from swnn_xp.bulk.records import InputFeatures, KnownFeatures
+from swnn_xp.bulk.records import NO_FEATURES, InputFeatures, KnownFeatures, ParsedRow, text_of
 from swnn_xp.checks import check_width
 from swnn_xp.io.files import FormatError, LiveInput, PathLike, Position, can_rewind, first_byte
 from swnn_xp.io.json_lines import JsonRecord, iter_json_lines
@@ -31,6 +32,10 @@ class RowBlock(NamedTuple):
     end: Position
     """Where the next block begins."""
     ids: Sequence[RowId] | None = None
+    errors: Mapping[int, str] = MappingProxyType({})
+    """What is wrong with bad rows, by their place in the block; such a row of X is empty."""
+    is_cut: bool = False
+    """Whether the row after the last one is bad: an error follows."""
 
 
 class RowSource(Protocol):
@@ -79,21 +84,43 @@ class JsonRows:
     path: PathLike
     features: RecordRows
     has_ids: bool = True
+    skip_bad: bool = False
+    """Go on after a line that is no row."""
 
     def identity(self) -> list[Any]:
         """Name, size and time of the file, and how it is read."""
-        return [*file_identity(self.path), "jsonl"]
+        return [*file_identity(self.path), "jsonl", *(["skip bad"] if self.skip_bad else [])]
 
     def blocks(self, rows: int, resume: Position | None = None) -> Iterator[RowBlock]:
-        """Blocks of at most `rows` rows."""
-        for block in iter_json_lines(self.path, rows, resume=resume):
-            X = self.features(self.path, block.records)
-            ids = [_id(self.path, record) for record in block.records]
-            yield RowBlock(X, block.first_row, block.end, ids)
+        """Blocks of at most `rows` rows; those before a bad one come before its error."""
+        bad: Literal["keep", "last"] = "keep" if self.skip_bad else "last"
+        for block in iter_json_lines(self.path, rows, resume=resume, bad=bad):
+            parsed: list[ParsedRow] = []
+            ids: list[RowId] = []
+            errors: dict[int, str] = {}
+            end = block.end._replace(row=block.first_row)
+            for record in block.records:
+                try:
+                    parsed.append(self.features.row(self.path, record))
+                    ids.append(_id(self.path, record))
+                except FormatError as error:
+                    del parsed[len(ids) :]
+                    if not self.skip_bad:
+                        if ids:
+                            X = self.features.matrix(parsed)
+                            yield RowBlock(X, block.first_row, end, ids, is_cut=True)
+                        raise
+                    errors[len(ids)] = str(error)
+                    parsed.append(NO_FEATURES)
+                    ids.append(_id_or_none(self.path, record))
+                end = Position(end.row + 1, record.line, record.offset)
+            X = self.features.matrix(parsed)
+            yield RowBlock(X, block.first_row, block.end, ids, errors)
+            self.features.bad += len(errors)
 
 
 class RecordRows:
-    """Turns records into rows, as the service does, and counts names that are left out.
+    """Turns records into rows, as the service does, and counts names and rows that are left out.
 
     Parameters
     ----------
@@ -103,38 +130,36 @@ class RecordRows:
     --------
     >>> rows = RecordRows(KnownFeatures(2, {"dog": 0, "cat": 1}))
     >>> record = JsonRecord(1, {"features": {"cat": 2, "cow": 1}})
-    >>> rows("new.jsonl", [record]).toarray().tolist(), rows.unknown
+    >>> rows.matrix([rows.row("new.jsonl", record)]).toarray().tolist(), rows.unknown
     ([[0.0, 2.0]], 1)
     """
 
     def __init__(self, known: KnownFeatures) -> None:
         self._known = known
-        self.seen = self.unknown = 0
+        self.seen = self.unknown = self.bad = 0
 
-    def __call__(self, path: PathLike, records: Sequence[JsonRecord]) -> csr_array:
-        """Rows of some records; errors name the path and the line."""
-        rows = []
-        for record in records:
-            given = record.fields
-            try:
-                row = self._known.row(
-                    given.get("features"), given.get("indices"), given.get("values"), _text(given)
-                )
-            except ValueError as error:
-                raise FormatError(path, record.line, str(error)) from None
-            if row.unknown is not None:
-                self.seen += len(given["features"])
-                self.unknown += len(row.unknown)
-            rows.append(row)
+    def row(self, path: PathLike, record: JsonRecord) -> ParsedRow:
+        """The row of a record; FormatError names the path and the line."""
+        if record.error is not None:
+            raise record.error
+        given = record.fields
+        try:
+            fields = given.get("features"), given.get("indices"), given.get("values")
+            text = text_of("text" in given, given.get("text"), *fields)
+            row = self._known.row(*fields, text)
+        except ValueError as error:
+            raise FormatError(path, record.line, str(error)) from None
+        if row.unknown is not None and text is None:  # texts have words that no training text has
+            self.seen += len(given["features"])
+            self.unknown += len(row.unknown)
+        return row
+
+    def matrix(self, rows: Sequence[ParsedRow]) -> csr_array:
+        """The rows as a matrix as wide as the model."""
         ends = np.cumsum([0, *(row.indices.size for row in rows)], dtype=np.int64)
         indices = np.concatenate([np.empty(0, np.int64), *(row.indices for row in rows)])
         values = np.concatenate([np.empty(0), *(row.values for row in rows)])
         return csr_array((values, indices, ends), (len(rows), self._known.n_features))
-
-
-def _text(fields: dict[str, Any]) -> Any:
-    """A text of null is an empty one, as in training."""
-    return "" if fields.get("text", "") is None else fields.get("text")
 
 
 def _id(path: PathLike, record: JsonRecord) -> RowId:
@@ -149,13 +174,24 @@ def _id(path: PathLike, record: JsonRecord) -> RowId:
     raise FormatError(path, record.line, f"id must be a text or a whole number, not {found!r}")
 
 
-def open_source(path: PathLike, clf: InputFeatures, *, strict: bool = False) -> RowSource:
+def _id_or_none(path: PathLike, record: JsonRecord) -> RowId:
+    try:
+        return _id(path, record)
+    except FormatError:
+        return None
+
+
+def open_source(
+    path: PathLike, clf: InputFeatures, *, strict: bool = False, skip_bad: bool = False
+) -> RowSource:
     """Find out by its first byte which source a file or pipe is."""
     where = path if can_rewind(path) else LiveInput(path)
     first = first_byte(where)
     # A pipe without anything is a filter's input without rows, not a file without its header.
     if first == b"{" or (not first and isinstance(where, LiveInput)):
-        return JsonRows(where, RecordRows(KnownFeatures.of(clf)))
+        return JsonRows(where, RecordRows(KnownFeatures.of(clf)), skip_bad=skip_bad)
+    if skip_bad:
+        raise ValueError(f"{path}: is in the text format; bad lines are skipped in JSON lines only")
     return RepositoryRows(where, clf.n_features_in_, strict)
 
 

@@ -84,10 +84,11 @@ def run(args: argparse.Namespace) -> None:
     else:
         check_features(clf, args.file, args)
         X, y = read_data(args.file, args.strict)
-    if y.shape[1] != clf.n_labels_:
-        raise ValueError(
-            f"{args.file}: has {y.shape[1]} labels, but the model was fitted with {clf.n_labels_}"
-        )
+        if y.shape[1] != clf.n_labels_:
+            raise ValueError(
+                f"{args.file}: has {y.shape[1]} labels, but the model was fitted with "
+                f"{clf.n_labels_}"
+            )
     measured = measure(clf, X, y, *args.propensity)
     print(json.dumps(measured._asdict()) if args.json else format_measured(measured))
     if args.html is not None:
@@ -196,7 +197,9 @@ def ranked_labels(clf: AnyModel, X: Any, k: int) -> tuple[Any, Any]:
 
 
 def _quality(clf: AnyModel, y: Any, labels: Any, A: float, B: float) -> dict[str, dict[str, float]]:
-    propensity = metrics.propensities_of_counts(clf.label_counts_, clf.n_samples_fit_, A, B)
+    counts = np.zeros(y.shape[1], np.int64)  # labels that the model does not know have no rows
+    counts[: clf.n_labels_] = clf.label_counts_
+    propensity = metrics.propensities_of_counts(counts, clf.n_samples_fit_, A, B)
     rows = {
         "P": [metrics.precision_at_k(y, labels, k) for k in _KS],
         "max P": [metrics.max_precision_at_k(y, k) for k in _KS],

@@ -15,8 +15,10 @@ from swnn_xp.cli.common import (
 )
 from swnn_xp.cli.inputs import add_feature_checks, open_checked
 from swnn_xp.loading import AnyModel
+from swnn_xp.model.explain import SHOWN_FEATURES
 
 _BLOCK = 4096
+_VOTERS = 5
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -26,7 +28,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "explain",
         "show the neighbours behind a row's labels",
         "For each label of a row: the training rows that voted for it, their share of its score, "
-        "and the features they have in common with the row.",
+        "and the features they have in common with the row. Those that count most are shown; "
+        "--all shows the rest.",
         "swnn explain model new.txt --row 0\nswnn explain model new.jsonl --row 3 --label red",
     )
     add_model(parser)
@@ -35,6 +38,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--text", help="a text instead of a row, for a model fitted on texts")
     parser.add_argument("--label", help="name or id (default: the best k labels)")
     parser.add_argument("-k", type=int, default=3, help="labels to explain (3)")
+    parser.add_argument("--all", action="store_true", help="show every voter and every feature")
     add_feature_checks(parser)
     add_strict(parser)
     parser.set_defaults(run=run)
@@ -59,7 +63,9 @@ def run(args: argparse.Namespace) -> None:
     if not labels:
         print("no training row shares a feature with this one, so there are no labels")
     for label in labels:
-        print(clf.explain(x, label))
+        print(
+            clf.explain(x, label).text(*((None, None) if args.all else (_VOTERS, SHOWN_FEATURES)))
+        )
 
 
 def _row(args: argparse.Namespace, clf: AnyModel) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from swnn_xp.io.grammar import LineError, parse_header
 from swnn_xp.loading import AnyModel
 from swnn_xp.progress import note
 from swnn_xp.text import Fields, read_corpus, read_vocabulary
+from swnn_xp.text.vectorizer import default_vectorizer
 
 
 def add_feature_checks(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +41,8 @@ def add_feature_checks(parser: argparse.ArgumentParser) -> None:
 
 def open_checked(clf: InputFeatures, file: Path, args: argparse.Namespace) -> RowSource:
     """Open rows for a model, after `check_features`; JSON lines name their features themselves."""
-    source = open_source(file, clf, strict=args.strict)
+    skip_bad = getattr(args, "skip_bad", False)
+    source = open_source(file, clf, strict=args.strict, skip_bad=skip_bad)
     if not isinstance(source, JsonRows):
         check_features(clf, file, args)
     return source
@@ -101,6 +104,12 @@ class Tagged(NamedTuple):
     def feature_names(self) -> list[str]:
         """The terms."""
         return list(self.vectorizer.get_feature_names_out())
+
+    @property
+    def tags(self) -> list[list[str]]:
+        """Names of the labels of each text."""
+        names = [self.label_names[label] for label in self.y.indices.tolist()]
+        return [names[start:stop] for start, stop in pairwise(self.y.indptr.tolist())]
 
 
 def add_text(parser: argparse.ArgumentParser, data: str = "TRAIN") -> None:
@@ -195,7 +204,10 @@ def read_tagged(args: argparse.Namespace, path: Path) -> Tagged:
 
 
 def read_known(args: argparse.Namespace, path: Path, clf: AnyModel) -> tuple[Any, Any]:
-    """Read a corpus as rows and labels of a model; labels that it does not know are left out."""
+    """Read a corpus as rows and labels of a model; unknown labels get columns behind its own.
+
+    They are right labels that no ranking can have: metrics count them as missed.
+    """
     if clf.vectorizer_ is None:
         raise ValueError(f"{path}: --text, but the model was not fitted on texts")
     note(f"reading {path} ...")
@@ -204,14 +216,16 @@ def read_known(args: argparse.Namespace, path: Path, clf: AnyModel) -> tuple[Any
     if known is None:
         raise ValueError(f"{path}: the model has no label names, so texts can't be compared")
     number = {name: i for i, name in enumerate(known)}
-    columns = np.asarray([number.get(name, -1) for name in corpus.label_names])
+    new = [name for name in corpus.label_names if name not in number]
+    number |= {name: i for i, name in enumerate(new, clf.n_labels_)}
+    columns = np.asarray([number[name] for name in corpus.label_names])
     tags = corpus.y.tocoo()
     at = columns[tags.col]
-    if unknown := int(np.count_nonzero(at < 0)):
-        left_out = f"{unknown:,} of {tags.nnz:,} labels of {path} are unknown to the model"
-        print(f"swnn: {left_out} and were left out", file=sys.stderr)
-    shape, there = (len(corpus.texts), clf.n_labels_), at >= 0
-    entries = np.ones(int(there.sum()), np.int8), (tags.row[there], at[there])
+    if unknown := int(np.count_nonzero(at >= clf.n_labels_)):
+        what = f"{unknown:,} of {tags.nnz:,} labels of {path} are unknown to the model"
+        print(f"swnn: {what} and count as missed", file=sys.stderr)
+    shape = len(corpus.texts), clf.n_labels_ + len(new)
+    entries = np.ones(tags.nnz, np.int8), (tags.row, at)
     return clf.vectorizer_.transform(corpus.texts), sp.csr_array(entries, shape)
 
 
@@ -226,14 +240,10 @@ def _fields(args: argparse.Namespace) -> Fields:
 
 def _vectorizer(args: argparse.Namespace) -> Any:
     """Make scikit-learn's vectoriser with the settings of the arguments."""
-    try:
-        from sklearn.feature_extraction.text import TfidfVectorizer
-    except ImportError as error:
-        raise ImportError("--text needs scikit-learn: pip install 'swnn-xp[text]'") from error
     stop_words: Any = args.stop_words
     if stop_words not in (None, "english"):
         stop_words = read_names(args.stop_words)
-    return TfidfVectorizer(
+    return default_vectorizer(
         analyzer=args.analyzer,
         ngram_range=args.ngrams,
         strip_accents=args.strip_accents,

@@ -59,7 +59,8 @@ FILE is in the Extreme Classification Repository's text format or holds JSON lin
 
 TSV and CSV have a line for each row and label: row, id (if the input has ids), rank, label, score,
 probability. {ESCAPES_HELP}
-JSON lines have an object for each row. Names that end in .gz or .xz are compressed.
+JSON lines have an object for each row. With --skip-bad a bad row has the rank "error" and the error
+as its label, or a field "error". Names that end in .gz or .xz are compressed.
 
 If input and output are files, the same command resumes an interrupted run: the output grows in
 OUT.partial, OUT.journal lists its complete blocks, and OUT appears when it is complete. Parquet
@@ -109,6 +110,10 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         metavar="WHERE",
         help="compute on Dask: 'local' (one process per core), 'local:N', or an address",
     )
+    parser.add_argument(
+        "--skip-bad", action="store_true",
+        help="write an error for a bad line of JSON and go on; without it the command ends there",
+    )  # fmt: skip
     add_feature_checks(parser)
     add_strict(parser)
     parser.set_defaults(run=run)
@@ -126,6 +131,8 @@ def _predict_here(args: argparse.Namespace) -> None:
     to_stdout = is_stdout(args.output)
     check_outputs([args.output], [*args.files, args.row_map])
     out_format = choose_format(None if to_stdout else args.output, args.format)
+    if args.skip_bad and out_format.name == PARQUET:
+        raise ValueError("--skip-bad writes errors as text: name a TSV, CSV or JSON lines file")
     threshold = Threshold(args.min_probability, args.at_least)
     clf = open_model(args)
     job = _job(args, clf, out_format, threshold)
@@ -139,7 +146,7 @@ def _predict_here(args: argparse.Namespace) -> None:
             predict = predict_file if resumable else predict_directly
         report = _Report()
         report.end(predict(clf, job, args.output, report))
-    _warn_of_unknown_features(job.sources)
+    _warn_of_what_was_left_out(job.sources)
 
 
 def _job(
@@ -160,14 +167,16 @@ def _job(
     )
 
 
-def _warn_of_unknown_features(sources: tuple[RowSource, ...]) -> None:
-    """Say how many feature names were left out: all of them, if the names are another model's."""
+def _warn_of_what_was_left_out(sources: tuple[RowSource, ...]) -> None:
+    """Say how many feature names and lines were left out: all, if they are another model's."""
     counted = [source.features for source in sources if isinstance(source, JsonRows)]
     unknown = sum(features.unknown for features in counted)
     if unknown:
         seen = sum(features.seen for features in counted)
         what = f"{unknown:,} of {seen:,} feature names are unknown to the model"
         print(f"swnn: {what} and were left out", file=sys.stderr)
+    if bad := sum(features.bad for features in counted):
+        print(f"swnn: bad lines: {bad:,}; each has an error in the output", file=sys.stderr)
 
 
 class _Report:
@@ -233,6 +242,8 @@ def _check_cluster_args(args: argparse.Namespace) -> None:
     """Refuse what only a single process can do, before anything is started."""
     if is_stdout(args.output):
         raise ValueError("--cluster writes a folder of files: name it with -o")
+    if args.skip_bad:
+        raise ValueError("--cluster can't skip bad lines: leave out --skip-bad")
     if args.format is not None and args.format not in FORMATS:
         raise ValueError(f"--cluster does not write {args.format}")
     for file in args.files:

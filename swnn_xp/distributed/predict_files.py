@@ -283,6 +283,8 @@ def _missing(job: _Job, parts: OutputParts) -> Iterator[_Block]:
     row_map = None if job.options.row_map is None else RowMap(job.options.row_map)
     for source in job.sources:
         for block in source.blocks(job.options.rows_per_part):
+            if block.is_cut:  # a part is complete or absent
+                continue
             ids = block.ids if row_map is None else row_map.take(block.X.shape[0])
             if not parts.is_done(number):
                 yield _Block(number, first_row, block.X, ids)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from io import BufferedIOBase
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from swnn_xp.io.files import BOM, FormatError, PathLike, Position, can_rewind, open_input
 
 _CHUNK = 1 << 18
+MAX_LINE = 64 << 20
+"""Bytes of a line, at most: objects in memory take some fifteen times as much."""
 
 
 class JsonRecord(NamedTuple):
@@ -17,6 +19,10 @@ class JsonRecord(NamedTuple):
 
     line: int
     fields: dict[str, Any]
+    offset: int = 0
+    """Where the next line begins."""
+    error: FormatError | None = None
+    """What is wrong with the line, where bad lines do not raise; then there are no fields."""
 
 
 class JsonBlock(NamedTuple):
@@ -30,7 +36,11 @@ class JsonBlock(NamedTuple):
 
 
 def iter_json_lines(
-    path: PathLike, rows: int = 4096, *, resume: Position | None = None
+    path: PathLike,
+    rows: int = 4096,
+    *,
+    resume: Position | None = None,
+    bad: Literal["raise", "last", "keep"] = "raise",
 ) -> Iterator[JsonBlock]:
     r"""Read objects in blocks of `rows`, with one block in memory.
 
@@ -43,6 +53,9 @@ def iter_json_lines(
         Objects of a block, at most; the last block of a file has the rest.
     resume : Position, optional
         ``end`` of an earlier block: continue after it.
+    bad : {"raise", "last", "keep"}
+        A line that holds no object, or more than `MAX_LINE` bytes, raises FormatError, is the last
+        record, or is a record like others; then it has an ``error``.
 
     Yields
     ------
@@ -54,7 +67,7 @@ def iter_json_lines(
     >>> path = pathlib.Path(tempfile.mkdtemp(), "new.jsonl")
     >>> _ = path.write_text('{"id": "a"}\n\n{"id": "b"}\n')
     >>> next(iter_json_lines(path)).records[1]
-    JsonRecord(line=3, fields={'id': 'b'})
+    JsonRecord(line=3, fields={'id': 'b'}, offset=25, error=None)
     """
     if rows < 1:
         raise ValueError(f"rows must be at least 1, not {rows}")
@@ -64,17 +77,21 @@ def iter_json_lines(
     with open_input(path) as stream:
         if resume is not None:
             stream.seek(resume.offset)
-        for lines in _arriving(stream):
-            for line in lines:
-                position = position._replace(
-                    line=position.line + 1, offset=position.offset + len(line)
-                )
-                record = _parse(path, position.line, line)
-                if record is not None:
-                    records.append(record)
-                if len(records) == rows:
+        for lines in _arriving(stream, endless=bad == "keep"):
+            for text, size in lines:
+                position = position._replace(line=position.line + 1, offset=position.offset + size)
+                record = _record(path, position, text, size)
+                if record is None:
+                    continue
+                if record.error is not None and bad == "raise":
+                    raise record.error
+                records.append(record)
+                is_last = record.error is not None and bad == "last"
+                if is_last or len(records) == rows:
                     yield (block := _block(records, position))
                     position, records = block.end, []
+                if is_last:
+                    return
             if live and records:
                 yield (block := _block(records, position))
                 position, records = block.end, []
@@ -87,22 +104,49 @@ def _block(records: list[JsonRecord], position: Position) -> JsonBlock:
     return JsonBlock(records, position.row, end)
 
 
-def _arriving(stream: BufferedIOBase) -> Iterator[list[bytes]]:
-    """Whole lines, as many as come at once; the last of all may lack its end."""
-    rest = b""
+def _arriving(stream: BufferedIOBase, *, endless: bool) -> Iterator[list[tuple[bytes, int]]]:
+    """Whole lines with their sizes, as many as come at once; the last of all may lack its end.
+
+    Of a line longer than `MAX_LINE` nothing but its size is kept; unless ``endless``, it ends the
+    lines as soon as it is too long.
+    """
+    begun: list[bytes] = []  # of a line that goes on
+    size = 0
     while chunk := stream.read1(_CHUNK):
-        *lines, rest = (rest + chunk).split(b"\n")
+        *whole, rest = chunk.split(b"\n")
+        lines = []
+        for piece in whole:
+            size += len(piece) + 1
+            begun.append(piece)
+            lines.append((b"".join(begun) if size <= MAX_LINE else b"", size))
+            begun, size = [], 0
+        size += len(rest)
+        begun.append(rest)
+        if size > MAX_LINE:
+            begun = []
+            if not endless:
+                yield [*lines, (b"", size)]
+                return
         if lines:
-            yield [line + b"\n" for line in lines]
-    if rest:
-        yield [rest]
+            yield lines
+    if size:
+        yield [(b"".join(begun), size)]
 
 
-def _parse(path: PathLike, number: int, line: bytes) -> JsonRecord | None:
-    text = line.removeprefix(BOM) if number == 1 else line
+def _record(path: PathLike, end: Position, text: bytes, size: int) -> JsonRecord | None:
+    """The record of a line that ends there; None if the line is blank."""
+    number = end.line
+    if size > MAX_LINE:
+        error = FormatError(path, number, f"the line is longer than {MAX_LINE >> 20} MiB")
+        return JsonRecord(number, {}, end.offset, error)
+    text = text.removeprefix(BOM) if number == 1 else text
     if not text.strip():
         return None
-    return JsonRecord(number, parse_object(path, number, text, parse_constant=_refuse))
+    try:
+        fields = parse_object(path, number, text, parse_constant=_refuse)
+    except FormatError as error:
+        return JsonRecord(number, {}, end.offset, error)
+    return JsonRecord(number, fields, end.offset)
 
 
 def parse_object(
@@ -113,7 +157,8 @@ def parse_object(
 ) -> dict[str, Any]:
     """Parse line `number` of a file; errors name both."""
     try:
-        fields = json.loads(text, parse_constant=parse_constant)
+        # Without the end of the line: an error there would be in column 1 of the next.
+        fields = json.loads(text.rstrip(), parse_constant=parse_constant)
     except json.JSONDecodeError as error:
         what = f"is not JSON: {error.msg} (column {error.colno})"
         raise FormatError(path, number, what) from None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.learn.scorer import Ranker
 from swnn_xp.model.calibration import Calibration, score_probability
-from swnn_xp.model.explain import Explanation, SharedFeature, Voter
+from swnn_xp.model.explain import SHOWN_FEATURES, Explanation, SharedFeature, Voter
 from swnn_xp.notebook import facts_table
 from swnn_xp.rows.records import QuantisedRows
 
@@ -41,15 +41,23 @@ class RankedExplanation:
     """Neighbours that have the label; see `Voter`."""
 
     def __str__(self) -> str:
+        return self.text(None, SHOWN_FEATURES)
+
+    def text(self, n_voters: int | None = None, n_features: int | None = None) -> str:
+        """Describe both parts: the features and the voters that count most; None: all."""
         head = f"{self.name}: score {self.score:.4g}, probability {self.probability:.1%}"
         lines = [f"{head} = {self.vote:+.4g} vote {self.model:+.4g} model"]
         if self.features or self.bias:
-            words = ", ".join(f"{f.name} {f.contribution:+.3g}" for f in self.features[:8])
-            lines.append(f"  model: bias {self.bias:+.3g}{', ' if words else ''}{words}")
-        return "\n".join([*lines, *Explanation.voter_lines(self.voters)])
+            parts = [f"bias {self.bias:+.3g}"]
+            parts += [f"{f.name} {f.contribution:+.3g}" for f in self.features[:n_features]]
+            if n_features is not None and (others := self.features[n_features:]):
+                rest = sum(feature.contribution for feature in others)
+                parts.append(f"{len(others)} more {rest:+.3g}")
+            lines.append(f"  model: {', '.join(parts)}")
+        return "\n".join([*lines, *Explanation.voter_lines(self.voters, n_voters, n_features)])
 
     def _repr_html_(self) -> str:
-        words = ", ".join(f"{f.name} {f.contribution:+.3g}" for f in self.features[:8])
+        words = ", ".join(f"{f.name} {f.contribution:+.3g}" for f in self.features[:SHOWN_FEATURES])
         rows = {
             "score": f"{self.score:.4g} = {self.vote:+.4g} vote {self.model:+.4g} model",
             "probability": f"{self.probability:.1%}",

@@ -16,6 +16,9 @@ from swnn_xp.rows.input_kind import host_matrix
 from swnn_xp.rows.records import LabelRows, QuantisedRows
 from swnn_xp.vote import vote_weights
 
+SHOWN_FEATURES = 8
+"""Features that people are shown of each voter or model: those that count most."""
+
 
 @dataclass(frozen=True)
 class SharedFeature:
@@ -56,8 +59,12 @@ class Explanation:
     voters: tuple[Voter, ...]
 
     def __str__(self) -> str:
+        return self.text(None, SHOWN_FEATURES)
+
+    def text(self, n_voters: int | None = None, n_features: int | None = None) -> str:
+        """Describe the best voters, and of each the features that count most; None: all."""
         head = f"{self.name}: score {self.score:.4g}, probability {self.probability:.1%}"
-        return "\n".join([head, *self.voter_lines(self.voters)])
+        return "\n".join([head, *self.voter_lines(self.voters, n_voters, n_features)])
 
     def _repr_html_(self) -> str:
         rows = {"score": f"{self.score:.4g}", "probability": f"{self.probability:.1%}"}
@@ -69,21 +76,30 @@ class Explanation:
         return neighbour_graph(
             label,
             [
-                (voter.name, voter.share, ", ".join(f.name for f in voter.features[:8]))
+                (
+                    voter.name,
+                    voter.share,
+                    ", ".join(f.name for f in voter.features[:SHOWN_FEATURES]),
+                )
                 for voter in voters
             ],
         )
 
     @staticmethod
-    def voter_lines(voters: tuple[Voter, ...]) -> list[str]:
-        """Describe the neighbours that voted, one line each."""
+    def voter_lines(
+        voters: tuple[Voter, ...], n_voters: int | None, n_features: int | None
+    ) -> list[str]:
+        """Describe the best neighbours that voted, one line each, and count the others."""
         lines = []
-        for voter in voters:
-            words = ", ".join(feature.name for feature in voter.features[:8])
+        for voter in voters[:n_voters]:
+            words = ", ".join(feature.name for feature in voter.features[:n_features])
             lines.append(
                 f"  {voter.share:6.1%}  {voter.name}  similarity {voter.similarity:.4f}, "
                 f"{voter.overlap} shared: {words}"
             )
+        if others := voters[len(lines) :]:
+            share = sum(voter.share for voter in others)
+            lines.append(f"  {share:6.1%}  {len(others)} more")
         return lines
 
 

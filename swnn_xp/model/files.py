@@ -155,6 +155,7 @@ class SavedModel:
             vectorizer=self._vectorizer(),
             values=arrays.get("values"),
             untrusted=True,
+            mapped=self.stored.mapped,
         )
 
     def _vectorizer(self) -> TextVectorizer | None:

@@ -37,6 +37,7 @@ from swnn_xp.rows.records import (
     stack_rows,
 )
 from swnn_xp.search import merge, shifted
+from swnn_xp.store.files import MappedFiles
 from swnn_xp.text.vectorizer import TextVectorizer
 
 
@@ -242,6 +243,9 @@ class Model:
     """Whether the labels came from a file: their ids are checked before they first vote."""
     origin: Placement | None = None
     """Where the model was before it was first moved; None if it never was."""
+
+    mapped: MappedFiles | None = None
+    """Files that the model was opened from and may still use; None if it was not opened."""
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what is cached: copies on a device can't be pickled, and are quickly made again.

@@ -83,10 +83,11 @@ def make_document(limits: Limits) -> dict[str, Any]:
     request, row = (components[name]["properties"] for name in ("PredictRequest", "Row"))
     request["rows"]["maxItems"] = limits.rows
     request["k"]["maximum"] = limits.k
-    for name in ("indices", "values"):
-        row[name]["maxItems"] = limits.features
-    for schema in row["features"]["anyOf"]:
-        schema["maxItems" if schema["type"] == "array" else "maxProperties"] = limits.features
+    bounds = {"array": "maxItems", "object": "maxProperties"}
+    for name in ("indices", "values", "features"):
+        for schema in row[name]["anyOf"]:
+            if schema["type"] in bounds:
+                schema[bounds[schema["type"]]] = limits.features
     return {
         "openapi": "3.1.0",
         "info": {"title": "swnn", "version": __version__},
@@ -107,7 +108,8 @@ def _paths() -> dict[str, Any]:
         "Labels for a text, in the protocol of Annif's http backend",
         "Suggestions",
         "Labels with scores",
-        _REFUSALS,
+        {status: why for status, why in _REFUSALS.items() if status != 400}
+        | {415: f"The body is not of type {FORM}", 422: "The body is not a valid form"},
     )
     not_reloaded = {
         401: "The token is wrong",
@@ -128,7 +130,7 @@ def _paths() -> dict[str, Any]:
         "/v1/reload": {"post": reload | {"security": [{"token": []}]}},
         "/annif": {"get": _operation("project", "The model as a project of Annif", "Project")},
         "/readyz": {
-            "get": _operation("readyz", "Can it take a request?", "Health", "It can", busy)
+            "get": _operation("readyz", "Can it take a request?", "Health", "It can take one", busy)
         },
         "/healthz": {"get": _operation("healthz", "Is it up?", "Health")},
         "/metrics": {"get": metrics},

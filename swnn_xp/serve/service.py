@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import threading
 import time
@@ -45,6 +46,7 @@ from swnn_xp.serve.wire import (
     suggestions,
     to_query,
 )
+from swnn_xp.store import StoreError
 
 _Result = TypeVar("_Result")
 
@@ -156,6 +158,7 @@ def _settle(future: asyncio.Future[Any], result: Any, error: Exception | None) -
 
 
 _SHOWN_FEATURES = 10  # shared with a neighbour, or weighed by a model: the most important ones
+_CHECK_SECONDS = 0.1  # between two looks at the model's files
 _log = logging.getLogger("swnn_xp.serve")
 
 
@@ -183,6 +186,7 @@ class ServedModel:
         self.label_names = self.clf.label_names_
         self.label_uris = self.clf.label_uris_ or self.label_names
         self.features = KnownFeatures.of(self.clf)
+        self._checked = -math.inf
         self.modified = path.joinpath("manifest.json").stat().st_mtime
         # Never empty when asked: there is one for each thread, and one for the event loop. The last
         # one used comes first: its buffers may still be in the processor's caches.
@@ -207,6 +211,7 @@ class ServedModel:
 
         The request is refused if a row has not been started by the deadline (`time.monotonic`).
         """
+        self._check_files()
         session = self._sessions.pop()
         try:
             return [
@@ -214,6 +219,18 @@ class ServedModel:
             ]
         finally:
             self._sessions.append(session)
+
+    def _check_files(self) -> None:
+        """Refuse to read files that were changed in place: that could end the process."""
+        mapped, now = self.clf.model_.mapped, time.monotonic()
+        if mapped is None or now - self._checked < _CHECK_SECONDS:
+            return
+        try:
+            mapped.check()
+        except StoreError as error:
+            _log.error("model %d can't be used: %s", self.number, error)
+            raise HTTPRefusal(500, "the model's files have changed: reload it") from None
+        self._checked = now
 
     def parse(self, body: bytes) -> PredictRequest:
         """Parse the body of a request, or refuse it."""

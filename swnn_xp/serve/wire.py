@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from swnn_xp.bulk.records import KnownFeatures, ParsedRow
+from swnn_xp.bulk.records import KnownFeatures, ParsedRow, text_of
 from swnn_xp.learn.explain import RankedExplanation
 from swnn_xp.loading import Kind
 from swnn_xp.model.explain import Explanation
@@ -63,7 +63,7 @@ FeatureId = Annotated[int, Meta(ge=0, le=2**31 - 2)]
 _Explained = Annotated[
     list[Any],
     Meta(
-        description="of each label; a ranked model's has the parts of the score too",
+        description="why each label has its score; a ranked model adds the parts of the score",
         extra_json_schema={
             "items": {
                 "anyOf": [{"$ref": REF_TEMPLATE.format(name=c.__name__)} for c in EXPLANATIONS]
@@ -78,13 +78,14 @@ class Row(msgspec.Struct, forbid_unknown_fields=True):  # type: ignore[misc, cal
 
     Features are names, or numbers if the model has no names: in a list each has the value 1, an
     object gives the values. Values of a repeated feature are summed. A model that was not fitted on
-    texts takes the words of a text that it knows, each with the value 1.
+    texts takes the words of a text that it knows, each with the value 1. A field that is null is
+    missing; a row with nothing but a text of null has an empty text.
     """
 
-    indices: list[FeatureId] | UnsetType = UNSET
-    values: list[float] | UnsetType = UNSET
-    features: list[str | int] | dict[str, float] | UnsetType = UNSET
-    text: str | UnsetType = UNSET
+    indices: list[FeatureId] | None = None
+    values: list[float] | None = None
+    features: list[str | int] | dict[str, float] | None = None
+    text: str | UnsetType | None = UNSET
 
 
 class PredictRequest(msgspec.Struct, forbid_unknown_fields=True):  # type: ignore[misc, call-arg]
@@ -93,7 +94,7 @@ class PredictRequest(msgspec.Struct, forbid_unknown_fields=True):  # type: ignor
     rows: Annotated[list[Row], Meta(min_length=1)]
     k: Annotated[int, Meta(ge=1, description="labels for each row")] = 5
     explain: Annotated[
-        bool, Meta(description="add the neighbours that voted, and what a label's model added")
+        bool, Meta(description="add what voted for each label, and what its model added")
     ] = False
 
 
@@ -102,12 +103,12 @@ class RowPrediction(msgspec.Struct):  # type: ignore[misc]
 
     labels: list[int]
     scores: list[float]
-    probabilities: Annotated[list[float], Meta(description="that each label is right")]
+    probabilities: Annotated[list[float], Meta(description="how likely each label is right")]
     names: Annotated[
-        list[str] | UnsetType, Meta(description="of the labels, if the model has names")
+        list[str] | UnsetType, Meta(description="names of the labels, if the model has names")
     ] = UNSET
     unknown: Annotated[
-        list[str] | UnsetType, Meta(description="features that the model does not know")
+        list[str] | UnsetType, Meta(description="features or words that the model does not know")
     ] = UNSET
     explain: _Explained | UnsetType = UNSET
 
@@ -156,7 +157,7 @@ class Project(msgspec.Struct):  # type: ignore[misc]
     project_id: str
     name: str
     is_trained: bool
-    modification_time: Annotated[str, Meta(description="of the model's folder, ISO 8601")]
+    modification_time: Annotated[str, Meta(description="time of the model's folder, ISO 8601")]
 
 
 class Health(msgspec.Struct):  # type: ignore[misc]
@@ -202,10 +203,9 @@ def to_query(row: Row, number: int, known: KnownFeatures, max_features: int) -> 
     >>> to_query(row, 0, KnownFeatures(4), 10).values.tolist()
     [2.0, 1.5]
     """
-    features: Any = None if row.features is UNSET else row.features
-    indices = None if row.indices is UNSET else row.indices
-    values = None if row.values is UNSET else row.values
-    text = None if row.text is UNSET else row.text
+    features: Any = row.features
+    indices, values = row.indices, row.values
+    text = None if row.text is UNSET else text_of(True, row.text, features, indices, values)
     by_words = known.vectorizer is None and known.ids is not None
     if text is not None and by_words and features is indices is values is None:
         features, text = _known_words(text, known.ids or {}), None

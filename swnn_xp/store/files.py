@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import stat
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from pathlib import Path
@@ -147,6 +148,36 @@ def decode_names(text: bytes, count: int) -> list[str]:
         return [_WRITTEN.sub(lambda match: _UNESCAPES[match[0]], name) for name in names]
     except KeyError as error:
         raise ValueError(f"has an unknown escape {error}") from None
+
+
+class MappedFiles:
+    """Files that are mapped: one that is cut short in place ends the process that reads it.
+
+    `check` finds that before it happens, unless it happens in between. A save writes other files,
+    so it changes none.
+    """
+
+    def __init__(self) -> None:
+        self._files: list[tuple[Path, int, int, int]] = []
+        self._closing = contextlib.ExitStack()
+        weakref.finalize(self, self._closing.close)
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return type(self), ()  # a copy in another process holds arrays, not files
+
+    def add(self, path: Path, file: BufferedReader) -> None:
+        """Remember the size and the time of an open file."""
+        descriptor = os.dup(file.fileno())
+        self._closing.callback(os.close, descriptor)
+        status = os.fstat(descriptor)
+        self._files.append((path, descriptor, status.st_size, status.st_mtime_ns))
+
+    def check(self) -> None:
+        """Raise StoreError if a file was changed in place; a third of a microsecond for each."""
+        for path, descriptor, size, mtime in self._files:
+            status = os.fstat(descriptor)
+            if status.st_size != size or status.st_mtime_ns != mtime:
+                raise StoreError(path, "was changed in place after it was opened: load it again")
 
 
 class LazyNames(Mapping[str, list[str]]):

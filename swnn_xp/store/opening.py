@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from swnn_xp.store.files import LazyNames, StoreError, check_file, decode_names, open_regular
+from swnn_xp.store.files import (
+    LazyNames,
+    MappedFiles,
+    StoreError,
+    check_file,
+    decode_names,
+    open_regular,
+)
 from swnn_xp.store.manifest import Entry, Manifest, load
 
 
@@ -32,6 +39,8 @@ class StoredModel:
     """Of the library that wrote it."""
     n_names: dict[str, int]
     """Lengths of the lists of names."""
+    mapped: MappedFiles
+    """The files that arrays and names are mapped from."""
 
 
 def open_arrays(
@@ -120,13 +129,15 @@ def _open(folder: Path, manifest: Manifest, *, mmap: bool, verify: bool) -> Stor
         raise StoreError(data, f"can't be opened: {error.strerror}") from error
     if not is_folder:
         raise StoreError(data, "is not a folder")
-    arrays = {}
+    arrays, mapped = {}, MappedFiles()
     for name, entry in manifest.arrays.items():
         with open_regular(data / entry.file) as file:
             check_file(data / entry.file, file, entry.bytes, entry.sha256 if verify else None)
             arrays[name] = _array(data / entry.file, file, entry, mmap=mmap)
+            if mmap:
+                mapped.add(data / entry.file, file)
     loaders = {
-        name: _names_loader(data / entry.file, entry, verify=verify)
+        name: _names_loader(data / entry.file, entry, mapped, verify=verify)
         for name, entry in manifest.names.items()
     }
     counts = {name: entry.n_names for name, entry in manifest.names.items()}
@@ -136,6 +147,7 @@ def _open(folder: Path, manifest: Manifest, *, mmap: bool, verify: bool) -> Stor
         LazyNames(loaders),
         manifest.library_version,
         counts,
+        mapped,
     )
 
 
@@ -173,11 +185,14 @@ def _check_header(path: Path, file: BufferedReader, entry: Entry) -> None:
         raise StoreError(path, f"has {entry.bytes} bytes where its header needs {expected}")
 
 
-def _names_loader(path: Path, entry: Entry, *, verify: bool) -> Callable[[], list[str]]:
+def _names_loader(
+    path: Path, entry: Entry, mapped: MappedFiles, *, verify: bool
+) -> Callable[[], list[str]]:
     with open_regular(path) as file:
         check_file(path, file, entry.bytes, entry.sha256 if verify else None)
         # Mapped, so that the names outlive a save that replaces the model.
         text = mapping.mmap(file.fileno(), 0, access=mapping.ACCESS_READ) if entry.bytes else b""
+        mapped.add(path, file)
     return partial(_load_names, path, text, entry.n_names)
 
 

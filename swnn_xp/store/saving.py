@@ -69,7 +69,7 @@ def save_arrays(
     stored = {name: _storable(name, array) for name, array in arrays.items()}
     texts = {_checked_name(name): encode_names(list_) for name, list_ in (names or {}).items()}
     counts = {name: len(list_) for name, list_ in (names or {}).items()}
-    with _locked(folder):
+    with _naming(folder), _locked(folder):
         _remove_leftovers(folder, keep=_current_data(folder))
         token = secrets.token_hex(8)
         data, temporary = folder / f"data-{token}", folder / f"manifest-{token}.tmp"
@@ -138,19 +138,37 @@ def _save_names(data: Path, name: str, text: bytes, count: int) -> Entry:
 
 
 @contextlib.contextmanager
+def _naming(folder: Path) -> Iterator[None]:
+    """Let errors of writing, which have no name, name the folder."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(folder)) from None
+
+
+@contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Keep other saves out: each removes what it takes for the leftovers of a crash."""
-    if not folder.exists():
-        folder.mkdir(parents=True)
-        sync_folder(folder.parent)
-    if not folder.is_dir():
-        raise StoreError(folder, "is not a folder")
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+        if made:
+            folder.mkdir(parents=True)
+            sync_folder(folder.parent)
+        if not folder.is_dir():
+            raise StoreError(folder, "is not a folder")
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+    except BaseException:
+        with contextlib.suppress(OSError):  # where another save uses one of them
+            for each in made:
+                each.rmdir()
+        raise
 
 
 def _current_data(folder: Path) -> str | None:

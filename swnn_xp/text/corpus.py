@@ -10,6 +10,7 @@ import contextlib
 import csv
 import io
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
@@ -282,7 +283,8 @@ def read_corpus(
     fields : Fields
         Names of the fields.
     vocabulary : mapping of str to str, optional
-        Name of each label; labels without one are named as in the file.
+        Name of each label; labels without one are named as in the file, and labels of one name
+        are told apart: ``NAME (URI)``.
 
     Examples
     --------
@@ -301,10 +303,19 @@ def read_corpus(
     return Corpus(
         texts=[document.text for document in documents],
         y=_label_matrix([document.labels or [] for document in documents], uris),
-        label_names=uris if vocabulary is None else [vocabulary.get(uri, uri) for uri in uris],
+        label_names=uris if vocabulary is None else _names_of(uris, vocabulary),
         label_uris=None if vocabulary is None else uris,
         row_names=_row_names(ids),
     )
+
+
+def _names_of(uris: list[str], vocabulary: Mapping[str, str]) -> list[str]:
+    names = [vocabulary.get(uri, uri) for uri in uris]
+    times = Counter(names)
+    return [
+        name if times[name] == 1 else f"{name} ({uri})"
+        for name, uri in zip(names, uris, strict=True)
+    ]
 
 
 def _row_names(ids: list[str | None]) -> list[str] | None:

@@ -223,6 +223,24 @@ def sklearn_text() -> Any:
     return text
 
 
+def default_vectorizer(**options: Any) -> Any:
+    """Scikit-learn's vectoriser as texts want it, not yet fitted: `swnn fit --text` has the same.
+
+    Words of two letters or more, lower case, each counted as 1 + log(count), weighted by its idf.
+
+    Parameters
+    ----------
+    **options
+        Parameters of `TfidfVectorizer` that replace these.
+
+    Examples
+    --------
+    >>> default_vectorizer(ngram_range=(1, 2))
+    TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
+    """
+    return sklearn_text().TfidfVectorizer(**({"sublinear_tf": True} | options))
+
+
 def _arguments_from(vectorizer: Any) -> tuple[list[str], Any, Analysis, Weighting]:
     """Arguments of `TextVectorizer`, from a fitted `TfidfVectorizer`."""
     if not isinstance(vectorizer, sklearn_text().TfidfVectorizer):
@@ -334,9 +352,34 @@ class TextVectorizer:
 
     def row(self, text: str) -> TextRow:
         """Turn one text into a row; terms that the model does not know are left out."""
+        return self._row(self._counts(text))
+
+    def row_and_unknown(self, text: str) -> tuple[TextRow, list[str] | None]:
+        """Turn one text into a row, and name the words that the model does not know.
+
+        None instead of words where terms are characters, or of several words only.
+
+        Examples
+        --------
+        >>> from swnn_xp.text import TextVectorizer
+        >>> TextVectorizer(["chess", "game"]).row_and_unknown("A chess of kings")[1]
+        ['of', 'kings']
+        """
+        counts = self._counts(text)
+        row = self._row(counts)
+        if self.analysis.analyzer != "word" or self.analysis.ngram_range[0] > 1:
+            return row, None
+        is_phrase = self.analysis.ngram_range[1] > 1
+        unknown = [term for term in counts if term not in self.vocabulary]
+        return row, [term for term in unknown if not (is_phrase and " " in term)]
+
+    def _counts(self, text: str) -> Counter[str]:
         if not isinstance(text, str):
             raise ValueError(f"a text must be a str, not {type(text).__name__}")
-        find, counts = self.vocabulary.get, Counter(self._analyze(text))
+        return Counter(self._analyze(text))
+
+    def _row(self, counts: Counter[str]) -> TextRow:
+        find = self.vocabulary.get
         known = {i: n for term, n in counts.items() if (i := find(term)) is not None}
         indices = np.fromiter(known, np.int64, len(known))
         values = np.fromiter(known.values(), np.float64, len(known))
@@ -373,14 +416,15 @@ def term_names(
 def fit_vectorizer(X: Any, vectorizer: Any) -> tuple[Any, TextVectorizer | None]:
     """Rows to fit a model on, and the vectoriser that it keeps.
 
-    Texts are turned into rows by a `TextVectorizer`, or by a copy of scikit-learn's that is fitted
-    on them. A matrix stays as it is: the vectoriser that made it must be fitted.
+    Texts are turned into rows by a `TextVectorizer`, or by a copy of scikit-learn's (default:
+    `default_vectorizer`) that is fitted on them. A matrix stays as it is: the vectoriser that made
+    it must be fitted.
     """
     texts = as_texts(X)
     if vectorizer is None:
-        if texts is not None:
-            raise ValueError("X holds texts: give fit a vectorizer, such as TfidfVectorizer()")
-        return X, None
+        if texts is None:
+            return X, None
+        vectorizer = default_vectorizer()
     if isinstance(vectorizer, TextVectorizer):
         return (X if texts is None else vectorizer.transform(texts)), vectorizer
     if texts is not None:

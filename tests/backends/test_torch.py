@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier
+from swnn_xp.cli.main import main
 
 torch = pytest.importorskip("torch")
 pytestmark = [
@@ -51,6 +52,17 @@ def test_explanations_and_mixed_callers():
     assert isinstance(clf.predict_topk(X).labels, np.ndarray)
     assert sp.issparse(clf.predict(sp.csr_array(X)))
     assert clf.score(torch.tensor(X), Y) == host.score(X, Y)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="CUDA is there")
+@pytest.mark.parametrize("device", ["cuda", "cuda:0", "nonsense"])
+def test_a_device_that_is_not_there_is_one_line(device, capsys):
+    with pytest.raises(ValueError, match=f"device '?{device}'?.*"):
+        SWNNClassifier(backend="torch", device=device).fit(X, Y)
+    check = ["gpu-check", "--backend", "torch", "--device", device, "--quick"]
+    assert main(check) == 2  # 1 says that an answer differs
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("swnn: error: device ")
 
 
 def test_clear_errors():

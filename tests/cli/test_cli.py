@@ -98,11 +98,18 @@ def test_evaluate(files, model, capsys):
 
 
 def test_explain(files, model, capsys):
-    assert main(["explain", str(model), str(files / "test.txt.xz"), "--row", "0", "-k", "1"]) == 0
-    label, *voters = capsys.readouterr().out.splitlines()
+    ask = ["explain", str(model), str(files / "test.txt.xz"), "--row", "0", "-k", "1", "-S", "30"]
+    assert main(ask) == 0
+    label, *voters, others = capsys.readouterr().out.splitlines()
     assert "score" in label
     assert all("similarity" in voter and "shared: " in voter for voter in voters)
-    assert voters
+    assert len(voters) == 5  # the best
+    assert main([*ask, "--all"]) == 0
+    _, *every = capsys.readouterr().out.splitlines()
+    assert every[:5] == voters
+    assert others.split("%")[1] == f"  {len(every) - 5} more"
+    share = sum(float(voter.split("%")[0]) for voter in every[5:])
+    assert float(others.split("%")[0]) == pytest.approx(share, abs=0.3)
     assert (
         main(["explain", str(model), str(files / "test.txt.xz"), "--row", "1", "--label", "red"])
         == 0

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -17,6 +18,7 @@ from swnn_xp import (
     write_names,
     write_xmc,
 )
+from swnn_xp.cli.fit import _timed
 from swnn_xp.cli.main import main
 from swnn_xp.store import StoreError, open_arrays, save_arrays
 
@@ -127,7 +129,15 @@ def test_explain_shows_the_two_parts(files, ranked, capsys):
     assert " vote " in head
     assert model.startswith("  model: bias ")
     assert voters
-    assert all("similarity" in voter for voter in voters)
+    assert all("similarity" in voter or voter.endswith(" more") for voter in voters)
+    ask = ["explain", str(ranked), str(files / "test.txt"), "--row", "0", "-k", "1", "--all"]
+    assert main(ask) == 0
+    _, whole, *every = capsys.readouterr().out.splitlines()
+    features = len(whole.split(", ")) - 1
+    assert len(model.split(", ")) - 1 == min(features, 9)
+    assert (" more " in model) == (features > 8)
+    assert len(voters) == min(len(every), 6)
+    assert all("similarity" in voter for voter in every)
 
 
 def test_predict_resumes_nothing_of_another_model(files, ranked, weighted, capsys):
@@ -252,3 +262,14 @@ def test_the_command_line_does_not_wait_for_numba():
     code = "import sys, swnn_xp.cli.main as m; m.make_parser(); print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_compiling_is_no_part_of_a_step():
+    times = {}
+    with _timed(times, "read"):
+        numba.njit(lambda x: x + 1)(1)
+    with _timed(times, "indexed"):
+        pass
+    assert list(times) == ["read", "indexed", "compiled"]
+    assert times["compiled"] > 10 * times["indexed"]
+    assert times["read"] < times["compiled"]

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from swnn_xp import SWNNClassifier, load, write_names, write_xmc
 from swnn_xp.cli.main import main
+from swnn_xp.io import json_lines
 
 WORDS = ["dog", "cat", "cow", "7", "ø"]
 LABELS = ["pet", "farm", "a,b"]
@@ -136,12 +137,121 @@ def test_unknown_names_are_left_out_and_counted(folder, capsys):
 def test_bad_records_are_named(folder, capsys, line, message):
     path = folder / "bad.jsonl"
     path.write_bytes(b'{"features": {}}\n\n' + line.encode(errors="surrogateescape") + b"\n")
-    assert main(["predict", str(folder / "model"), str(path)]) == 2
+    assert main(["predict", str(folder / "model"), str(path), "--format", "jsonl"]) == 2
     out, err = capsys.readouterr()
-    assert out == ""
+    assert [answer["row"] for answer in answers(out)] == [0]  # what was read before
     assert err.startswith(f"swnn: error: {path}:3: ")
     assert message in err
     assert err.count("\n") == 1
+
+
+BAD = [
+    '{"id": "a", "features": ["dog"]}',
+    '{"id": "b", "features": ["dog"]',
+    '{"id": "c", "features": 7}',
+    '{"id": [4], "features": ["cat"]}',
+    "",
+    '{"id": "e", "features": ["cat"]}',
+]
+ERRORS = [
+    "2: is not JSON: Expecting ',' delimiter (column 32)",
+    "3: features must be an object or a list, not 7",
+    "4: id must be a text or a whole number, not [4]",
+]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 100])
+@pytest.mark.parametrize("output", ["-", "out.jsonl"])
+def test_bad_lines_are_skipped_on_request(folder, tmp_path, capsys, rows, output):
+    path = tmp_path / "bad.jsonl"
+    path.write_text("\n".join(BAD))
+    output = output if output == "-" else tmp_path / output
+    args = [path, "--skip-bad", "--rows", rows, "--format", "jsonl", "-o", output]
+    assert main(["predict", str(folder / "model"), *map(str, args), "--backend", "numpy"]) == 0
+    out, err = capsys.readouterr()
+    assert "swnn: bad lines: 3; each has an error in the output" in err
+    found = answers(out if output == "-" else output.read_text())
+    assert [answer["row"] for answer in found] == [0, 1, 2, 3, 4]
+    assert [answer["id"] for answer in found] == ["a", None, "c", None, "e"]
+    assert [answer["error"] for answer in found[1:4]] == [f"{path}:{error}" for error in ERRORS]
+    assert all(answer["names"] for answer in (found[0], found[4]))
+
+
+def test_errors_in_tables(folder, tmp_path, capsys):
+    path = tmp_path / "bad.jsonl"
+    path.write_text("\n".join(BAD))
+    rows = csv.reader(
+        io.StringIO(predict(folder, capsys, path, "--skip-bad", "--format", "csv", "-k", 1))
+    )
+    assert [row[:3] for row in rows] == [
+        ["row", "id", "rank"], ["0", "a", "1"], ["1", "", "error"], ["2", "c", "error"],
+        ["3", "", "error"], ["4", "e", "1"],
+    ]  # fmt: skip
+    tsv = predict(folder, capsys, path, "--skip-bad", "-k", 1).splitlines()
+    assert tsv[2] == f"1\t\terror\t{path}:{ERRORS[0]}\t\t"
+    assert len({line.count("\t") for line in tsv}) == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["new.txt"], "bad lines are skipped in JSON lines only"),
+        (["new.jsonl", "-o", "never.parquet"], "--skip-bad writes errors as text"),
+        (["new.jsonl", "-o", "never", "--cluster", "local:1"], "--cluster can't skip bad lines"),
+    ],
+)
+def test_where_bad_lines_are_not_skipped(folder, capsys, monkeypatch, args, message):
+    monkeypatch.chdir(folder)
+    assert main(["predict", "model", *args, "--skip-bad"]) == 2
+    assert message in capsys.readouterr().err
+    assert not list(folder.glob("never*"))
+
+
+@pytest.mark.parametrize("skip", [[], ["--skip-bad"]])
+def test_rows_before_a_bad_line_of_a_pipe_are_answered(folder, skip):
+    with swnn(folder, "-", "--format", "jsonl", *skip) as program:
+        out, err = program.communicate("\n".join(BAD).encode(), timeout=60)
+    assert [answer["row"] for answer in answers(out.decode())] == ([0, 1, 2, 3, 4] if skip else [0])
+    assert program.returncode == (0 if skip else 2)
+    assert skip or err.startswith(b"swnn: error: /dev/stdin:2: is not JSON")
+
+
+@pytest.mark.parametrize("skip", [[], ["--skip-bad"]])
+def test_a_line_that_is_too_long(folder, tmp_path, capsys, monkeypatch, skip):
+    monkeypatch.setattr(json_lines, "MAX_LINE", 1 << 20)
+    monkeypatch.setattr(json_lines, "_CHUNK", 1 << 10)
+    path = tmp_path / "long.jsonl"
+    path.write_text(BAD[0] + '\n{"text": "' + "x" * (3 << 20) + '"}\n' + BAD[-1])
+    args = ["predict", str(folder / "model"), str(path), "--format", "jsonl", "--backend", "numpy"]
+    assert main([*args, "--rows", "2", *skip]) == (0 if skip else 2)
+    out, err = capsys.readouterr()
+    error = f"{path}:2: the line is longer than 1 MiB"
+    assert error in (out if skip else err)
+    assert [answer["row"] for answer in answers(out)] == ([0, 1, 2] if skip else [0])
+
+
+def test_a_long_line_takes_linear_time(tmp_path, monkeypatch):
+    """Its chunks are joined once: joined one by one, 4 MiB would be moved 2,000 times."""
+    monkeypatch.setattr(json_lines, "_CHUNK", 1 << 10)
+    moved = 0
+
+    class Chunk(bytes):
+        def __radd__(self, before):
+            nonlocal moved
+            moved += len(before)
+            return bytes(before) + bytes(self)
+
+    class Stream(io.BytesIO):
+        def read1(self, size=-1):
+            return Chunk(super().read1(size))
+
+    text = "x" * (4 << 20)
+    stream = Stream(json.dumps({"text": text}).encode())
+    monkeypatch.setattr(json_lines, "open_input", lambda _: stream)
+    (tmp_path / "long.jsonl").touch()
+    (block,) = json_lines.iter_json_lines(tmp_path / "long.jsonl")
+    assert block.records[0].fields == {"text": text}
+    assert moved < 8 << 20
 
 
 @pytest.mark.parametrize("suffix", ["gz", "xz"])

@@ -45,6 +45,34 @@ def test_fit_text(corpus, tmp_path, learn, capsys):
     assert clf.predict_names(["A red, red car"], 1) == [["vehicle"]]
 
 
+@pytest.mark.parametrize("learn", [[], ["--learn", "ranking"]])
+def test_a_model_of_the_command_line_is_that_of_python(corpus, tmp_path, learn):
+    assert main(["fit", "--text", str(corpus), "-o", str(tmp_path / "m"), "-S", "3", *learn]) == 0
+    ours = swnn_xp.load(tmp_path / "m")
+    kind = swnn_xp.SWNNRanker if learn else swnn_xp.SWNNClassifier
+    theirs = kind(n_neighbors=3).fit(TEXTS, LABELS)  # the same vectoriser, too
+    for clf in (ours, theirs):
+        assert clf.classes_.tolist() == ["fruit", "plant", "vehicle"]
+        assert clf.predict(["red car"]) == [["vehicle"]]
+        assert clf.score(["red car", "red apple"], [["vehicle"], ["never seen"]]) == 0.5
+        clf.partial_fit(["a yellow duck tree"] * 3, [["bird", "plant"]] * 3)
+        assert clf.label_names_ == ["fruit", "plant", "vehicle", "bird"]
+    np.testing.assert_array_equal(ours.feature_names_, theirs.feature_names_)
+    for mine, its in zip(ours.predict_topk(TEXTS), theirs.predict_topk(TEXTS), strict=True):
+        np.testing.assert_array_equal(mine, its)
+
+
+def test_new_tags_beside_a_vocabulary(tmp_path):
+    (tmp_path / "t.tsv").write_text("red car\t<u:1>\nred apple\t<u:2>\na bat\t<u:3> <u:4>\n")
+    (tmp_path / "v.tsv").write_text("<u:1>\tvehicle\n<u:2>\tfruit\n<u:3>\tbat\n<u:4>\tbat\n")
+    arguments = ["--vocabulary", str(tmp_path / "v.tsv"), "-o", str(tmp_path / "m")]
+    assert main(["fit", "--text", str(tmp_path / "t.tsv"), *arguments]) == 0
+    clf = swnn_xp.load(tmp_path / "m").partial_fit(["red bird"], [["bird", "bat (u:4)"]])
+    assert clf.label_names_ == ["vehicle", "fruit", "bat (u:3)", "bat (u:4)", "bird"]
+    assert clf.label_uris_ == ["u:1", "u:2", "u:3", "u:4", "bird"]
+    assert clf.label_counts_.tolist() == [1, 1, 1, 2, 1]
+
+
 def test_options_of_the_vectoriser(corpus, tmp_path):
     stop = tmp_path / "stop.txt"
     stop.write_text("car\n")

@@ -1,6 +1,7 @@
 """Raw texts in `evaluate`, `tune` and `summarize`; options of texts where there are none."""
 
 import json
+import math
 
 import pytest
 
@@ -41,7 +42,15 @@ def test_a_model_of_texts_is_evaluated(folder, capsys):
     assert main(["evaluate", model, "--text", str(folder / "other.jsonl"), "--json"]) == 0
     done = capsys.readouterr()
     assert "24 of 48 labels" in done.err
-    assert json.loads(done.out)["quality"]["P"]["1"] == 1.0
+    quality = json.loads(done.out)["quality"]
+    assert quality["P"]["1"] == 1.0
+    # Half of the labels are unknown: they are right, and no ranking can have them.
+    assert quality["max P"] == {"1": 1.0, "3": pytest.approx(2 / 3), "5": pytest.approx(0.4)}
+    assert set(quality["R"].values()) == {0.5}
+    assert quality["RP"] == {"1": 1.0, "3": 0.5, "5": 0.5}
+    assert quality["coverage"]["5"] == pytest.approx(2 / 3)
+    assert quality["nDCG"]["5"] == pytest.approx(1 / (1 + 1 / math.log2(3)))
+    assert 0 < quality["PSP"]["5"] < 0.5
 
 
 def test_a_model_of_rows_is_not(folder, capsys):

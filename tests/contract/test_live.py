@@ -109,6 +109,16 @@ def test_new_labels_may_come_and_new_features_may_not(classifier):
         clf.partial_fit(np.eye(3), np.eye(3))
 
 
+def test_fewer_label_columns_are_refused_unless_allowed(classifier):
+    clf = classifier().fit(np.eye(3), np.eye(3))
+    message = "y has 2 labels, but the model has 3; allow_narrower=True takes missing columns"
+    with pytest.raises(ValueError, match=message):
+        clf.partial_fit(np.eye(3)[:1], [[1, 0]])
+    assert clf.n_samples_fit_ == 3
+    clf.set_params(allow_narrower=True).partial_fit(np.eye(3)[:1], [[1, 0]])
+    assert clf.label_counts_.tolist() == [2, 1, 1]
+
+
 def test_partial_fit_first(classifier):
     clf = classifier().partial_fit(np.eye(2), np.eye(2))
     assert clf.predict_topk(np.eye(2), k=1).labels.tolist() == [[0], [1]]

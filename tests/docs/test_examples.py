@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from doc_fences import name_of, pages
 
 from swnn_xp import SWNNClassifier, datasets
 from swnn_xp.backends import BACKENDS
@@ -68,3 +69,13 @@ def test_the_small_backend_agrees_to_the_bit(monkeypatch):
 
     for one, other in zip(answers("dense"), answers("numba"), strict=True):
         assert (one == other).all()
+
+
+_NAMED = re.compile(r"names_?\[(\w+)\] for \1 in [^\n]*labels[^\n]*")
+
+
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_no_example_names_a_label_for_an_empty_slot(page):
+    """`names[-1]` is the name of the last label: -1 stands for no label."""
+    for found in _NAMED.finditer(page.read_text()):
+        assert ">= 0" in found[0], found[0]

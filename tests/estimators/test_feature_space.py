@@ -133,3 +133,10 @@ def test_commands_compare_feature_spaces(files, capsys, command):
     assert status != 0
     assert "has 2 features, but the model was fitted with 3; if they are its first ones" in message
     assert run("narrow", "--allow-narrower")[0] == 0
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_feature_weights_of_another_number(n):
+    message = f"^feature_weights has {n} weights, but X has 3 features$"
+    with pytest.raises(ValueError, match=message):
+        SWNNClassifier(n_neighbors=3).fit(X, Y, feature_weights=np.ones(n))

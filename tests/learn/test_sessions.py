@@ -48,7 +48,7 @@ def test_it_follows_the_model(k):
     check_same(clf, X, k)
     for change in (
         lambda: clf.partial_fit(X[60:66], np.hstack([Y[60:66], np.ones((6, 1))])),
-        lambda: clf.partial_fit(X[66:67], Y[66:67]),
+        lambda: clf.partial_fit(X[66:67], np.pad(Y[66:67], [(0, 0), (0, 1)])),
         lambda: clf.remove([0, 5, 62]),
         lambda: clf.compact(),
         lambda: clf.fit(X[:20], Y[:20, :3]),

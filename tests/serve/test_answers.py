@@ -1,6 +1,7 @@
 """What the service answers is what the classifier answers, and what it refuses."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -178,6 +179,9 @@ def test_metrics(client):
     assert figures['swnn_requests_total{path="/v1/predict",status="200"}'] == "3"
     assert figures['swnn_requests_total{path="/v1/predict",status="422"}'] == "1"
     assert figures['swnn_requests_total{path="other",status="404"}'] == "1"
+    bounds = [float(bound) for bound in re.findall(r'seconds_bucket{le="(.*?)"}', text)]
+    assert sum(bound < 0.0005 for bound in bounds) >= 4  # most answers take less
+    assert bounds == sorted(bounds)
     assert figures['swnn_predict_seconds_bucket{le="+Inf"}'] == "4"
     assert figures["swnn_predict_seconds_count"] == "4"
     assert figures["swnn_rows_total"] == "6"

@@ -1,7 +1,9 @@
 """The service as a process: overload, signals, swapping the model, stopping."""
 
 import http.client
+import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +21,30 @@ from swnn_xp.cli.main import main
 from .conftest import PATIENCE, TOKEN, make_model
 
 ONE = {"rows": [{"indices": [1]}]}
+
+
+def test_files_that_were_cut_in_place_do_not_end_it(run, named, tmp_path):
+    path = tmp_path / "model"
+    shutil.copytree(named[0], path)
+    served = run(path, "--reload-token-file", write(tmp_path / "token", "s3cret"))
+    assert served.post("/v1/predict", ONE)[0] == 200
+    for file in path.glob("data-*/*"):
+        os.truncate(file, 10)
+    time.sleep(0.2)  # it looks at the files ten times a second
+    for request in (ONE, ONE | {"explain": True}):
+        status, answer, _ = served.post("/v1/predict", request)
+        assert (status, answer) == (500, {"error": "the model's files have changed: reload it"})
+    status, answer, _ = served.post("/v1/reload", {}, Authorization="Bearer s3cret")
+    assert status == 409
+    shutil.rmtree(path)
+    shutil.copytree(named[0], path)
+    assert served.post("/v1/reload", {}, Authorization="Bearer s3cret")[0] == 200
+    assert served.post("/v1/predict", ONE)[0] == 200
+
+
+def write(path, text):
+    path.write_text(text)
+    return path
 
 
 @pytest.fixture(scope="module")

@@ -117,7 +117,22 @@ def test_command_line_http_and_python_agree(model, tmp_path, capsys):
     assert by_cli(folder, given, tmp_path, capsys) == python
 
 
+NULLS = [
+    ({"indices": [1], "values": None}, {"indices": [1]}),
+    ({"indices": None, "values": None, "features": ["f1"], "text": None}, {"features": ["f1"]}),
+]
+
+
+@pytest.mark.parametrize(("record", "plain"), NULLS)
+def test_null_is_missing(model, tmp_path, capsys, record, plain):
+    folder, _ = model
+    client = TestClient(create_app(Service(folder)))
+    assert by_http(client, [record]) == by_http(client, [plain])
+    assert by_cli(folder, [record], tmp_path, capsys) == by_http(client, [plain])
+
+
 BAD = [
+    ({"indices": None}, "has neither features nor a list of indices"),
     ({"indices": [1, N_FEATURES]}, f"feature {N_FEATURES} is outside"),
     ({"indices": [1], "values": []}, "has 1 indices and 0 values"),
     ({"indices": [1, 1], "values": [1e308, 1e308]}, "sum up to infinity"),

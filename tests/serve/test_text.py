@@ -43,14 +43,34 @@ def test_texts_are_rows(text_model, text_client):
     body = {"rows": [{"text": text} for text in queries], "k": 3}
     answer = text_client.post("/v1/predict", json=body).json()
     best = text_model[1].topk_probabilities(queries, 3)
-    for row, labels, scores, likely in zip(answer["rows"], *best, strict=True):
+    unknown = [["cars", "and"], [], ["ünknown"], []]
+    if "and" in text_model[1].vectorizer_.vocabulary:
+        unknown[0].remove("and")
+    for row, labels, scores, likely, words in zip(answer["rows"], *best, unknown, strict=True):
         there = labels >= 0
         assert row["labels"] == labels[there].tolist()
         assert row["scores"] == scores[there].tolist()
         assert row["probabilities"] == likely[there].tolist()
         assert row["names"] == [NAMES[label] for label in row["labels"]]
-        assert "unknown" not in row
+        assert row["unknown"] == words
     assert text_client.get("/v1/model").json()["text"] is True
+
+
+@pytest.mark.parametrize(
+    ("options", "unknown"),
+    [
+        ({}, ["yellow", "ship"]),
+        ({"stop_words": ["ship"]}, ["yellow"]),
+        ({"ngram_range": (1, 2)}, ["yellow", "ship"]),
+        ({"ngram_range": (2, 2)}, None),
+        ({"analyzer": "char_wb"}, None),
+    ],
+)
+def test_unknown_words(tmp_path, options, unknown):
+    SWNNClassifier().fit(TEXTS, Y, vectorizer=TfidfVectorizer(**options)).save(tmp_path)
+    client = TestClient(create_app(Service(tmp_path)))
+    answer = client.post("/v1/predict", json={"rows": [{"text": "a Yellow car, ship & yellow"}]})
+    assert answer.json()["rows"][0].get("unknown") == unknown
 
 
 def test_texts_are_explained(text_model, text_client):
@@ -69,7 +89,7 @@ def test_texts_are_explained(text_model, text_client):
     [
         ({"text": "a", "features": ["red"]}, "row 0: has both a text and features"),
         ({"text": "a", "indices": [1]}, "row 0: has both a text and features"),
-        ({"text": 7}, "Expected `str`"),
+        ({"text": 7}, "Expected `str | null`, got `int`"),
     ],
 )
 def test_refusals(text_client, row, message):
@@ -183,6 +203,33 @@ def test_the_page_finds_words_whatever_their_case(named, run, tmp_path):
         assert page.run("message.textContent") == "Not known to the model: Teal."
         assert page.run("document.querySelector('#labels .name').textContent") in LABELS
         check_calm(page)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="left out: there is no Chromium")
+def test_the_example_is_one_that_the_model_takes(text_model, nameless, run, tmp_path):
+    for path, row in ((text_model[0], '{"text": "any words"}'), (nameless[0], '{"indices": [0]')):
+        served = run(path)
+        with open_page(f"{served.url}/docs", tmp_path / f"profile{len(row)}") as page:
+            page.url = served.url
+            page.wait_for("document.querySelectorAll('#types h2').length > 5")
+            page.wait_for(f"document.getElementById('example').textContent.includes('{row}')")
+            text = page.run("document.body.innerText")
+            assert "not of type application/x-www-form-urlencoded (Failure)." in text
+            assert ". Failure" not in text
+            check_calm(page)
+
+
+def test_descriptions_are_whole(text_client):
+    """Each names what it describes: none begins with "of" or "that"."""
+    schemas = text_client.get("/openapi.json").json()["components"]["schemas"]
+    found = [
+        field["description"]
+        for schema in schemas.values()
+        for field in schema.get("properties", {}).values()
+        if "description" in field
+    ]
+    assert len(found) > 9
+    assert not [text for text in found if text.split()[0] in ("of", "that")]
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="left out: there is no Chromium")

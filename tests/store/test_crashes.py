@@ -116,3 +116,24 @@ def test_two_saves_at_once_wait_for_each_other(tmp_path):
     model = open_arrays(tmp_path, verify=True)
     assert model.arrays["a"].tolist() == [model.meta["v"]] * 9
     assert len(os.listdir(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("folder", ["model", "one/two/model"])
+def test_a_full_disk_is_named_and_leaves_no_folder(tmp_path, monkeypatch, folder):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / folder
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match=f"No space left on device: '{path}'"):
+            save_arrays(path, {"a": np.arange(3)}, {})
+    assert not list(tmp_path.iterdir())
+    save_arrays(path, {"a": np.arange(3)}, {})
+    (path / "notes.txt").write_text("mine")  # what was there stays
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match=f"No space left on device: '{path}'"):
+            save_arrays(path, {"a": np.arange(4)}, {})
+    assert open_arrays(path).arrays["a"].size == 3
+    assert (path / "notes.txt").exists()

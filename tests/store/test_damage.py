@@ -139,3 +139,54 @@ def test_damaged_labels_stay_damaged_when_the_model_grows(folder, tmp_path):
         clf = SWNNClassifier.load(tmp_path)
         with pytest.raises(ValueError, match=r"labels_indices must lie in 0\.\.11"):
             change(clf)
+
+
+CHANGED_IN_PLACE = """
+import os
+import sys
+from pathlib import Path
+import numpy as np
+import swnn_xp
+from swnn_xp.store import StoreError
+
+folder, change, kind = Path(sys.argv[1]), sys.argv[2], getattr(swnn_xp, sys.argv[3])
+rng = np.random.default_rng(0)
+X = rng.random((2000, 30)) * (rng.random((2000, 30)) < 0.4)
+options = {"label_names": list("abc")}
+kind(n_neighbors=5).fit(X, rng.random((2000, 3)) < 0.5, **options).save(folder)
+clf = swnn_xp.load(folder)
+assert clf.predict_topk(X[:3]).labels.shape == (3, 5)
+before = clf.predict_topk(X[:3]).scores.tolist()
+for file in folder.glob("data-*/*"):  # all that the process has mapped
+    if change == "cut":
+        os.truncate(file, 100)
+    elif change == "overwritten":
+        file.write_bytes(file.read_bytes()[::-1])
+    elif change == "removed":
+        file.unlink()
+calls = (
+    lambda: clf.predict_topk(X), lambda: clf.predict_names(X), lambda: clf.explain(X[0], 1),
+    lambda: clf.kneighbors(X), lambda: clf.partial_fit(X[:1], [[1, 0, 1]]), lambda: clf.session(),
+)
+if change == "removed":  # as after a save: the files are still there for who has mapped them
+    assert clf.predict_topk(X[:3]).scores.tolist() == before
+    calls = ()
+for call in calls:
+    try:
+        call()
+    except StoreError as error:
+        assert "was changed in place after it was opened: load it again" in str(error)
+    else:
+        raise AssertionError
+"""
+
+
+@pytest.mark.parametrize("kind", ["SWNNClassifier", "SWNNRanker"])
+@pytest.mark.parametrize("change", ["cut", "overwritten", "removed"])
+def test_files_changed_in_place_are_found_before_they_are_read(tmp_path, change, kind):
+    """Reading what was cut off a mapped file would end the process."""
+    run = subprocess.run(
+        [sys.executable, "-c", CHANGED_IN_PLACE, tmp_path / "model", change, kind],
+        stderr=subprocess.PIPE, text=True, timeout=600,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr[-3000:]

@@ -134,10 +134,28 @@ print(swnn_xp.load({str(path)!r}).predict_names([{QUERIES[0]!r}], 1))
     assert ran.stdout.strip() == str(both[0].predict_names(QUERIES[:1], 1))
 
 
+@pytest.mark.parametrize("make", [lambda: SWNNClassifier(9), lambda: SWNNRanker(n_neighbors=9)])
+def test_texts_without_a_vectorizer(make):
+    usual = make().fit(TEXTS, Y)
+    given = make().fit(TEXTS, Y, vectorizer=TfidfVectorizer(sublinear_tf=True))
+    assert usual.feature_names_ == given.feature_names_
+    assert usual.vectorizer_.weighting == given.vectorizer_.weighting
+    assert usual.vectorizer_.analysis == given.vectorizer_.analysis
+    for mine, its in zip(usual.predict_topk(QUERIES), given.predict_topk(QUERIES), strict=True):
+        np.testing.assert_array_equal(mine, its)
+    first = make().partial_fit(TEXTS, Y)
+    np.testing.assert_array_equal(first.predict_topk(QUERIES), usual.predict_topk(QUERIES))
+
+
+def test_texts_without_scikit_learn(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.feature_extraction", None)
+    with pytest.raises(ImportError, match=r"needs scikit-learn .*: pip install 'swnn-xp\[text\]'"):
+        SWNNClassifier().fit(TEXTS, Y)
+
+
 @pytest.mark.parametrize(
     ("X", "options", "message"),
     [
-        (TEXTS, {}, "X holds texts: give fit a vectorizer"),
         ("one text", {"vectorizer": TfidfVectorizer()}, "X is one text"),
         (TEXTS, {"vectorizer": TfidfVectorizer(), "feature_names": WORDS}, "don't give both"),
         (np.ones((80, 12)), {"vectorizer": TfidfVectorizer()}, "not fitted"),

@@ -22,7 +22,7 @@ function prose(tag, text, className) {
 function nameOf(schema) {
   if (schema === undefined) return "";
   if (schema.$ref) return schema.$ref.split("/").pop();
-  if (schema.anyOf) return schema.anyOf.map(nameOf).join(" or ");
+  if (schema.anyOf) return schema.anyOf.filter((part) => part.type !== "null").map(nameOf).join(" or ");
   if (schema.type === "array") return `list of ${nameOf(schema.items)}`;
   if (schema.type === "object") return `object of ${nameOf(schema.additionalProperties)}`;
   return schema.type ?? "";
@@ -37,7 +37,8 @@ function route(path, method, operation) {
   const parts = [element("h2", `${method.toUpperCase()} ${path}`), element("p", operation.summary)];
   if (operation.requestBody) parts.push(element("p", `Body: ${bodyOf(operation.requestBody)}`, "quiet"));
   for (const [status, answer] of Object.entries(operation.responses)) {
-    parts.push(element("p", `${status}: ${answer.description}. ${bodyOf(answer)}`, "quiet"));
+    const body = bodyOf(answer);
+    parts.push(element("p", `${status}: ${answer.description}${body ? ` (${body})` : ""}.`, "quiet"));
   }
   return parts;
 }
@@ -46,9 +47,10 @@ function type(name, schema) {
   const required = new Set(schema.required ?? []);
   const fields = Object.entries(schema.properties ?? {}).map(([field, kind]) => {
     const note = kind.description ? `: ${kind.description}` : "";
+    const limited = { ...kind, ...(kind.anyOf ?? []).find((part) => "maxItems" in part) };
     const bounds = ["minItems", "maxItems", "minimum", "maximum"]
-      .filter((bound) => bound in kind)
-      .map((bound) => `${bound} ${kind[bound]}`);
+      .filter((bound) => bound in limited)
+      .map((bound) => `${bound} ${limited[bound]}`);
     const extra = [required.has(field) ? "" : "optional", ...bounds].filter(Boolean).join(", ");
     return `${field}  ${nameOf(kind)}${extra ? ` (${extra})` : ""}${note}`;
   });
@@ -59,6 +61,14 @@ function showAddress() {
   const example = document.getElementById("example");
   const here = new URL(".", location.href).href.replace(/\/$/, "");
   example.textContent = example.textContent.replace("localhost:8000", here);
+}
+
+// The example is a row that the model in use takes.
+async function showExample() {
+  const model = await (await fetch("v1/model")).json();
+  if (!model.text && !model.feature_names) return;
+  const example = document.getElementById("example");
+  example.textContent = example.textContent.replace(/\{"indices".*?\}/, '{"text": "any words"}');
 }
 
 async function describe() {
@@ -74,4 +84,5 @@ async function describe() {
 }
 
 showAddress();
+showExample();
 describe();
