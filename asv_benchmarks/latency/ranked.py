@@ -33,10 +33,10 @@ class Stages:
 
     def ways(self, raw):
         """Functions of a query's number: all of it; search; votes; votes and label models."""
-        found = [tuple(self.session._positions_one(*row)) for row in raw]
+        found = [tuple(self.session._find_one(*row)) for row in raw]
         return (
             lambda q: self.session.predict_one(*raw[q]),
-            lambda q: self.session._positions_one(*raw[q]),
+            lambda q: self.session._find_one(*raw[q]),
             lambda q: self.votes.rank_one(*raw[q], found[q], 5),
             lambda q: self.ranking.rank_one(*raw[q], found[q], 5),
         )
