@@ -15,6 +15,7 @@ cached.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import sys
@@ -116,6 +117,20 @@ class _KernelCompiler(_Compiler):  # type: ignore[misc]
         """Get numba's passes for compiled code."""
         _announce()
         return [_Passes.define_nopython_pipeline(self.state)]
+
+    def compile_extra(self, function: Any) -> Any:
+        """Compile a kernel and all it calls, without collecting garbage.
+
+        Compiling makes millions of objects that stay: looking for cycles among them again and again
+        takes a sixth of the time.
+        """
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(function)
+        finally:
+            if was_enabled:
+                gc.enable()
 
 
 @cache
