@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import codegen, compiler
+from numba.core import codegen, compiler, types
 
 _ALLOCATING: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 # Most kernels do not allocate, so they need not count references: with counting, every inlined call
@@ -55,7 +55,7 @@ def routine(function: Callable[..., Any]) -> Any:
     """Compile a function that only kernels call, without inlining it at every call."""
     # Unless it is set, a function inherits the option of the inline function that calls it.
     options = _OPTIONS | {"forceinline": False}
-    return numba.njit(pipeline_class=_LinkOnlyCompiler, **options)(function)
+    return _without_literals(numba.njit(pipeline_class=_LinkOnlyCompiler, **options)(function))
 
 
 def allocating_routine(function: Callable[..., Any]) -> Any:
@@ -65,7 +65,26 @@ def allocating_routine(function: Callable[..., Any]) -> Any:
 
 def inline(function: Callable[..., Any]) -> Any:
     """Compile a small function that only kernels call; LLVM inlines it there."""
-    return numba.njit(pipeline_class=_LinkOnlyCompiler, forceinline=True, **_OPTIONS)(function)
+    make: Any = numba.njit(pipeline_class=_LinkOnlyCompiler, forceinline=True, **_OPTIONS)
+    return _without_literals(make(function))
+
+
+def _without_literals(compiled: Any) -> Any:
+    """Let constants as arguments have the types of variables.
+
+    numba compiles a function anew for every literal that it is called with, and even for the first
+    values of variables; where functions are inlined, LLVM folds constants all the same.
+    """
+    choose = compiled.get_call_template
+
+    def choose_typed(args: Any, kws: Any) -> Any:
+        return choose(
+            tuple(map(types.unliteral, args)),
+            {name: types.unliteral(value) for name, value in kws.items()},
+        )
+
+    compiled.get_call_template = choose_typed
+    return compiled
 
 
 class _Codegen:
