@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import codegen, compiler, types
+from numba.core import codegen, compiler, compiler_machinery, typed_passes, types, untyped_passes
 
 _ALLOCATING: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 # Most kernels do not allocate, so they need not count references: with counting, every inlined call
@@ -34,8 +34,22 @@ _OPTIONS: dict[str, Any] = _ALLOCATING | {"_nrt": False}
 
 # numba's own classes are not annotated.
 _Library: Any = codegen.JITCodeLibrary
-_Passes: Any = compiler.DefaultPassBuilder
+_PassManager: Any = compiler_machinery.PassManager
 _Compiler: Any = compiler.CompilerBase
+
+_STEPS = (
+    untyped_passes.TranslateByteCode,
+    untyped_passes.FixupArgs,
+    untyped_passes.IRProcessing,
+    untyped_passes.GenericRewrites,
+    untyped_passes.ReconstructSSA,
+    typed_passes.NopythonTypeInference,
+    typed_passes.PreLowerStripPhis,
+    typed_passes.IRLegalization,
+    typed_passes.AnnotateTypes,
+    typed_passes.NativeLowering,
+    typed_passes.NoPythonBackend,
+)
 
 KERNELS: list[Any] = []
 """All entry points, in the order of their definition."""
@@ -60,7 +74,7 @@ def routine(function: Callable[..., Any]) -> Any:
 
 def allocating_routine(function: Callable[..., Any]) -> Any:
     """Compile a function that allocates arrays and that only allocating kernels call."""
-    return numba.njit(**_ALLOCATING)(function)
+    return numba.njit(pipeline_class=_RoutineCompiler, **_ALLOCATING)(function)
 
 
 def inline(function: Callable[..., Any]) -> Any:
@@ -101,14 +115,18 @@ class _Codegen:
 
 
 class _LinkOnlyLibrary(_Library):  # type: ignore[misc]
+    """A function alone: neither optimised nor linked with what it calls, both of which kernels do."""
+
     @property
     def codegen(self) -> Any:
         return _Codegen(self._codegen)
 
-    def _optimize_final_module(self) -> None:
-        """Do nothing: the kernel's library optimises the whole."""
+    @property
+    def linked(self) -> list[Any]:
+        """The libraries of the functions that this one calls."""
+        return self._linking_libraries  # type: ignore[no-any-return]
 
-    def _finalize_final_module(self) -> None:
+    def finalize(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
 
@@ -117,16 +135,55 @@ class _LinkOnlyLibrary(_Library):  # type: ignore[misc]
         return 0
 
 
+class _KernelLibrary(_Library):  # type: ignore[misc]
+    """A kernel with all functions that it calls, and those that these call, each linked once."""
+
+    def finalize(self) -> None:
+        every = dict.fromkeys(self._linking_libraries)
+        queue = list(every)
+        for library in queue:
+            new = [called for called in getattr(library, "linked", ()) if called not in every]
+            every |= dict.fromkeys(new)
+            queue += new
+        self._linking_libraries = queue
+        super().finalize()
+
+
+def _use_library(state: Any, library_class: Any) -> Any:
+    state.library = library_class(state.targetctx.codegen(), state.func_id.func_qualname)
+    return state.library
+
+
+def _few_passes(state: Any) -> list[Any]:
+    """numba's passes without those for what no kernel has.
+
+    That is closures, contexts, array expressions, dynamic raises, parallel loops and literals.
+    """
+    manager = _PassManager("swnn")
+    for step in _STEPS:
+        manager.add_pass(step, step.__name__)
+    manager.finalize()
+    return [manager]
+
+
 class _LinkOnlyCompiler(_Compiler):  # type: ignore[misc]
-    """numba's usual passes into a link-only library; Python cannot call the result."""
+    """Few passes into a link-only library; Python cannot call the result."""
 
     def define_pipelines(self) -> list[Any]:
-        """Get numba's passes for compiled code."""
-        target = self.state.targetctx.codegen()
-        self.state.library = _LinkOnlyLibrary(target, self.state.func_id.func_qualname)
+        """Get the passes for compiled code."""
+        _use_library(self.state, _LinkOnlyLibrary)
         self.state.flags.no_cpython_wrapper = True
         self.state.flags.no_cfunc_wrapper = True
-        return [_Passes.define_nopython_pipeline(self.state)]
+        return _few_passes(self.state)
+
+
+class _RoutineCompiler(_Compiler):  # type: ignore[misc]
+    """Few passes into a library of its own, with all that it calls."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Get the passes for compiled code."""
+        _use_library(self.state, _KernelLibrary)
+        return _few_passes(self.state)
 
 
 class _KernelCompiler(_Compiler):  # type: ignore[misc]
@@ -135,7 +192,9 @@ class _KernelCompiler(_Compiler):  # type: ignore[misc]
     def define_pipelines(self) -> list[Any]:
         """Get numba's passes for compiled code."""
         _announce()
-        return [_Passes.define_nopython_pipeline(self.state)]
+        _use_library(self.state, _KernelLibrary).enable_object_caching()
+        self.state.flags.no_cfunc_wrapper = True
+        return _few_passes(self.state)
 
     def compile_extra(self, function: Any) -> Any:
         """Compile a kernel and all it calls, without collecting garbage.
