@@ -36,6 +36,7 @@ _OPTIONS: dict[str, Any] = _ALLOCATING | {"_nrt": False}
 _Library: Any = codegen.JITCodeLibrary
 _PassManager: Any = compiler_machinery.PassManager
 _Compiler: Any = compiler.CompilerBase
+_unliteral: Any = types.unliteral
 
 _STEPS = (
     untyped_passes.TranslateByteCode,
@@ -93,8 +94,8 @@ def _without_literals(compiled: Any) -> Any:
 
     def choose_typed(args: Any, kws: Any) -> Any:
         return choose(
-            tuple(map(types.unliteral, args)),
-            {name: types.unliteral(value) for name, value in kws.items()},
+            tuple(map(_unliteral, args)),
+            {name: _unliteral(value) for name, value in kws.items()},
         )
 
     compiled.get_call_template = choose_typed
@@ -115,7 +116,7 @@ class _Codegen:
 
 
 class _LinkOnlyLibrary(_Library):  # type: ignore[misc]
-    """A function alone: neither optimised nor linked with what it calls, both of which kernels do."""
+    """A function alone: the kernel's library links what it calls and optimises the whole."""
 
     @property
     def codegen(self) -> Any:
@@ -124,9 +125,10 @@ class _LinkOnlyLibrary(_Library):  # type: ignore[misc]
     @property
     def linked(self) -> list[Any]:
         """The libraries of the functions that this one calls."""
-        return self._linking_libraries  # type: ignore[no-any-return]
+        return list(self._linking_libraries)
 
     def finalize(self) -> None:
+        """Do nothing but mark the library as complete."""
         self._finalize_dynamic_globals()
         self._finalized = True
 
@@ -139,13 +141,10 @@ class _KernelLibrary(_Library):  # type: ignore[misc]
     """A kernel with all functions that it calls, and those that these call, each linked once."""
 
     def finalize(self) -> None:
-        every = dict.fromkeys(self._linking_libraries)
-        queue = list(every)
-        for library in queue:
-            new = [called for called in getattr(library, "linked", ()) if called not in every]
-            every |= dict.fromkeys(new)
-            queue += new
-        self._linking_libraries = queue
+        """Link what the called functions call, too, before all is optimised."""
+        every = self._linking_libraries
+        for library in every:  # which grows
+            every += [called for called in getattr(library, "linked", ()) if called not in every]
         super().finalize()
 
 
@@ -155,7 +154,7 @@ def _use_library(state: Any, library_class: Any) -> Any:
 
 
 def _few_passes(state: Any) -> list[Any]:
-    """numba's passes without those for what no kernel has.
+    """Get numba's passes without those for what no kernel has.
 
     That is closures, contexts, array expressions, dynamic raises, parallel loops and literals.
     """

@@ -12,12 +12,14 @@ from typing import Any
 
 from numba.core import imputils, types
 from numba.core.typing import arraydecl, builtins, templates
-from numba.cpython.builtins import do_minmax
+from numba.cpython import builtins as lowering
 
 _FIRST = {"target": "cpu"}
 _infer: Any = templates.infer_global
 _lower: Any = imputils.lower_builtin
 _Rule: Any = templates.AbstractTemplate
+_signature: Any = templates.signature
+_do_minmax: Any = lowering.do_minmax
 
 for _function, _rule in (
     (operator.getitem, arraydecl.GetItemBuffer),
@@ -35,7 +37,7 @@ class _Larger(_Rule):  # type: ignore[misc]
     def generic(self, args: Any, kws: Any) -> Any:
         if len(args) != 2 or not all(isinstance(arg, types.Number) for arg in args):
             return None
-        return templates.signature(self.context.unify_types(*args), *args)
+        return _signature(self.context.unify_types(*args), *args)
 
 
 def _larger(function: Any, comparison: Any) -> None:
@@ -43,7 +45,7 @@ def _larger(function: Any, comparison: Any) -> None:
 
     @_lower(function, types.Number, types.Number)
     def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return do_minmax(context, builder, signature.args, args, comparison)
+        return _do_minmax(context, builder, signature.args, args, comparison)
 
 
 _larger(max, operator.gt)
@@ -53,9 +55,9 @@ _larger(min, operator.lt)
 def add_operator(function: Any, operand: Any, method: str) -> None:
     """Let a Python operator act on two values of one type, by a method of LLVM's builder."""
 
-    class Rule(templates.ConcreteTemplate):  # type: ignore[misc]
+    class Rule(templates.ConcreteTemplate):
         metadata = _FIRST
-        cases = [templates.signature(operand, operand, operand)]
+        cases = (_signature(operand, operand, operand),)
 
     _infer(function)(Rule)
 
