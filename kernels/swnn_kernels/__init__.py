@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from swnn_kernels._numba.decorators import compile_timer
     from swnn_kernels.answer.batch import rank, search
     from swnn_kernels.answer.session import Session
     from swnn_kernels.fixed_point import quantise
@@ -26,6 +27,7 @@ __all__ = [
     "Settings",
     "UntrustedIndex",
     "available",
+    "compile_timer",
     "quantise",
     "rank",
     "search",
@@ -40,6 +42,7 @@ _HOMES = {
     "Session": "answer.session",
     "Settings": "records",
     "UntrustedIndex": "index.hybrid",
+    "compile_timer": "_numba.decorators",
     "quantise": "fixed_point",
     "rank": "answer.batch",
     "search": "answer.batch",

@@ -158,8 +158,9 @@ def _search(index: HybridIndex, rows: QuantisedRows, method: str) -> None:
     labels = Labels.prepare(np.arange(n_rows + 1), np.arange(n_rows))
     search(index, rows, 1, 1.0, method=method)
     rank(index, labels, rows, settings, 1, method=method)
-    session = Session(index, labels, settings, method=method)
-    session.predict_one(np.arange(2), np.ones(2), 1)
+    for budget in (None, 1) if method == "pruned" else (None,):
+        session = Session(index, labels, settings, method=method, budget=budget)
+        session.predict_one(np.arange(2), np.ones(2), 1)
 
 
 def _warm_votes() -> None:

@@ -261,7 +261,7 @@ def _learned_weights(params: dict[str, Any], n_jobs: int) -> LearnedWeights:
 @contextlib.contextmanager
 def _timed(times: dict[str, float], what: str) -> Iterator[None]:
     """Time a step; what is compiled in it, once for a machine, is counted apart."""
-    from swnn_kernels.compile_time import compile_timer  # imports numba: no part of a step
+    from swnn_kernels import compile_timer  # imports numba: no part of a step
 
     started = time.perf_counter()
     with compile_timer() as compiled:

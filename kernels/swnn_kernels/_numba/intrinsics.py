@@ -15,7 +15,9 @@ from typing import Any
 from llvmlite import ir
 from numba import extending
 from numba.core import cgutils, types
-from numba.extending import models, overload, register_model
+from numba.extending import models, register_model
+
+from swnn_kernels._numba.first_rules import add_operator
 
 intrinsic: Any = extending.intrinsic  # its annotations do not know that it removes an argument
 _declare: Any = cgutils.get_or_insert_function
@@ -232,27 +234,10 @@ left = {bits: _shifter("shl", bits) for bits in (1, 2, 4)}
 right = {bits: _shifter("lshr", bits) for bits in (1, 2, 4)}
 
 
-def _binary(function: Any, vector: Vector, method: str) -> None:
-    """Let a Python operator act on two vectors of one type."""
-
-    @intrinsic
-    def apply(typing: Any, a: Any, b: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return getattr(builder, method)(*args)
-
-        return vector(vector, vector), generate
-
-    @overload(function, strict=False)
-    def choose(a: Any, b: Any) -> Any:
-        if a is vector and b is vector:
-            return lambda a, b: apply(a, b)
-        return None
-
-
 for _function, _method in ((operator.and_, "and_"), (operator.or_, "or_"), (operator.xor, "xor")):
-    _binary(_function, Words, _method)
+    add_operator(_function, Words, _method)
 for _function, _method in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul")):
-    _binary(_function, Floats, _method)
+    add_operator(_function, Floats, _method)
 
 
 def _compare_and_select(predicate: str) -> Any:

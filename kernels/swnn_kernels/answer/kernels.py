@@ -14,6 +14,7 @@ from swnn_kernels._numba import Table, inline, kernel, struct_view
 from swnn_kernels.fixed_point import quantise_row
 from swnn_kernels.heap import sort_best_first
 from swnn_kernels.index.arrays import Postings, PrunedIndex
+from swnn_kernels.neighbours.budget import search_within_budget
 from swnn_kernels.neighbours.exhaustive import search_exhaustive
 from swnn_kernels.neighbours.pruned import search_pruned
 from swnn_kernels.neighbours.records import PruneBuffers, Query, QueryBuffers, Task
@@ -24,6 +25,8 @@ BAD_IDS = -1
 BAD_VALUES = -2
 UNCHECKED = 1
 """What may be wrong with a raw query, and what has to be done before it is answered."""
+DECLINED = 2
+"""The budgeted search leaves a query to the pruned one."""
 
 
 class RawQuery(NamedTuple):
@@ -190,6 +193,14 @@ def answer_exhaustive(call_table: Table[ExhaustiveCall], size: Int) -> Int:
     return fault
 
 
+@inline
+def _query(call: PrunedCall, q: Int) -> Query:
+    """Load a canonical query."""
+    buffers, task = call.buffers, call.task
+    loaded = _load_quantised(buffers, call.queries, q)
+    return Query(call.pruned, buffers, call.prune, task, loaded, buffers.sims.size, task.beta)
+
+
 @kernel
 def answer_pruned(call_table: Table[PrunedCall], size: Int) -> Int:
     """Answer canonical queries by the pruned search, or the raw one if its size is not -1.
@@ -200,9 +211,23 @@ def answer_pruned(call_table: Table[PrunedCall], size: Int) -> Int:
     fault = _load(call, size) if size >= 0 else 0
     if fault != 0:
         return fault
-    buffers, task = call.buffers, call.task
     for q in range(call.queries.indptr.size - 1):
-        loaded = _load_quantised(buffers, call.queries, q)
-        query = Query(call.pruned, buffers, call.prune, task, loaded, buffers.sims.size, task.beta)
-        _write_answer(call, q, search_pruned(query))
+        _write_answer(call, q, search_pruned(_query(call, q)))
+    return fault
+
+
+@kernel
+def answer_within_budget(call_table: Table[PrunedCall], size: Int) -> Int:
+    """Answer the raw query by the budgeted search; a kernel apart, for it is seldom asked for.
+
+    Returns what `_load` does, or DECLINED.
+    """
+    call = _open_pruned(call_table)
+    fault = _load(call, size)
+    if fault != 0:
+        return fault
+    found = search_within_budget(_query(call, 0))
+    if found < 0:
+        return DECLINED
+    _write_answer(call, 0, found)
     return fault

@@ -154,6 +154,12 @@ def prune_buffers(index: HybridIndex, longest: int, budget: int) -> PruneBuffers
     )
 
 
+def _answer_within_budget(call_table: Table[kernels.PrunedCall], size: int) -> int:
+    """Answer the raw query within the budget, or by the pruned search where that is as fast."""
+    fault: int = kernels.answer_within_budget(call_table, size)
+    return kernels.answer_pruned(call_table, size) if fault == kernels.DECLINED else fault
+
+
 class Searcher:
     """Buffers for queries of at most ``longest`` features and answers of at most k labels."""
 
@@ -173,6 +179,8 @@ class Searcher:
             self.prune = prune_buffers(index, longest, budget)
             own: tuple[Any, ...] = index.pruned_table, self.buffers_table, table(self.prune)
             self._answer, self._call = kernels.answer_pruned, kernels.PrunedCall
+            if budget >= 0:
+                self._answer = _answer_within_budget
         else:
             own = table(index.postings), self.buffers_table
         self._tables = *own, table(labels)

@@ -11,7 +11,7 @@ binary search among the knots gives the same.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from swnn_kernels.records import (
     Uint16,
     Uint64,
     check_neighbours,
-    frozen,
 )
 from swnn_kernels.vote import Labels
 
@@ -89,7 +88,21 @@ class Tally(NamedTuple):
     best_labels: Int64  # (K,)
 
 
-open_labels, open_tally = struct_view(Labels), struct_view(Tally)
+class FindCall(NamedTuple):
+    """Neighbours, what it takes to find candidates among their labels, and where these go."""
+
+    labels: Labels
+    tally: Tally
+    alpha: float
+    ids: Int64  # neighbours of all queries, one after the other
+    sims: Float64
+    copies_of_rows: Int64  # copy number of each row
+    copies_of_queries: Int64
+    out_labels: Int32  # (n_queries * K,), -1 where there is none
+    out_shares: Float64  # (n_queries * K * n_cuts,)
+
+
+_open_call = struct_view(FindCall)
 
 
 def make_tally(labels: Labels, cuts: tuple[int, ...], n_candidates: int) -> Tally:
@@ -277,31 +290,23 @@ def _sort_best(tally: Tally, held: Int) -> None:
 
 
 @kernel
-def _find_candidates(
-    labels_table: Table[Labels],
-    tally_table: Table[Tally],
-    found: tuple[Int64, Float64],
-    copies: tuple[Int64, Int64],
-    alpha: Float,
-    out_labels: Int32,
-    out_shares: Float64,
-) -> None:
-    """Fill labels (n_queries, K), -1 where there is none, and shares (n_queries, K, n_cuts).
-
-    ``found`` is (ids, sims); ``copies`` is the copy number of every row, and that of every query.
-    """
-    labels, tally = open_labels(labels_table), open_tally(tally_table)
-    ids, sims = found
-    of_rows, of_queries = copies
-    for q in range(ids.shape[0]):
-        excluded = of_rows, of_queries[q]
-        held, n_voted = tally_votes(labels, ids[q], sims[q], excluded, alpha, tally)
+def _find_candidates(call_table: Table[FindCall]) -> None:
+    """Fill the labels and shares of all queries."""
+    call = _open_call(call_table)
+    labels, tally, n_queries = call.labels, call.tally, call.copies_of_queries.size
+    n_cuts = tally.cuts.size
+    for q in range(n_queries):
+        near, kept = call.ids.size // n_queries, call.out_labels.size // n_queries
+        ids, sims = call.ids[q * near :][:near], call.sims[q * near :][:near]
+        excluded = call.copies_of_rows, call.copies_of_queries[q]
+        held, n_voted = tally_votes(labels, ids, sims, excluded, call.alpha, tally)
         _sort_best(tally, held)
-        for i in range(out_labels.shape[1]):
-            out_labels[q, i] = tally.best_labels[i] if i < held else -1
+        for i in range(kept):
+            at = q * kept + i
+            call.out_labels[at] = tally.best_labels[i] if i < held else -1
             slot = np.int64(tally.slots[tally.best_labels[i]]) if i < held else np.int64(0)
-            for c in range(tally.cuts.size):
-                out_shares[q, i, c] = share_at(tally, slot, c) if i < held else 0.0
+            for c in range(n_cuts):
+                call.out_shares[at * n_cuts + c] = share_at(tally, slot, c) if i < held else 0.0
         reset_tally(tally, n_voted)
 
 
@@ -341,14 +346,15 @@ def find_candidates(
     ids, sims = check_neighbours(*found, labels.n_rows)
     if copies is None:
         copies = np.zeros(0, np.int64), np.full(ids.shape[0], -1)
-    of_rows, of_queries = (frozen(np.ascontiguousarray(part, np.int64)) for part in copies)
+    numbers = (np.ascontiguousarray(part, np.int64) for part in copies)
     best = np.empty((ids.shape[0], selection.n_candidates), np.int32)
     shares = np.empty((*best.shape, len(selection.cuts)))
     tally = make_tally(labels, selection.cuts, selection.n_candidates)
-    _find_candidates(
-        table(labels), table(tally), (ids, sims), (of_rows, of_queries), float(selection.alpha),
-        best, shares,
-    )  # fmt: skip
+    found = ids.reshape(-1), sims.reshape(-1)
+    out = best.reshape(-1), shares.reshape(-1)
+    constant = table(labels), table(tally), float(selection.alpha)
+    call: Any = *constant, *found, *numbers, *out
+    _find_candidates(table(FindCall(*call)))
     return best, shares
 
 

@@ -6,7 +6,9 @@ A label without a model has a bias alone, which is 0 unless rare labels are to c
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +21,6 @@ from swnn_kernels.learn.candidates import (
     Tally,
     bin_of,
     make_tally,
-    open_labels,
-    open_tally,
     reset_tally,
     share_at,
     tally_votes,
@@ -58,6 +58,7 @@ SCORE_BITS = 38
 """Scores are integers in steps of 2**-38."""
 _STEP = 2.0**-SCORE_BITS
 _NO_WEIGHTS = frozen(np.zeros(0))
+Pair = tuple[np.ndarray, np.ndarray]
 
 
 class RankBuffers(NamedTuple):
@@ -72,7 +73,7 @@ class RankBuffers(NamedTuple):
 
 
 class RankCall(NamedTuple):
-    """All that the ranking of one raw query works on."""
+    """Queries, what the ranking needs to answer them, and where answers go."""
 
     labels: Labels
     tally: Tally
@@ -80,20 +81,18 @@ class RankCall(NamedTuple):
     buffers: RankBuffers
     look_ups: LookUps
     alpha: float
-    indices: Int64  # the query as it came
+    queries: QuantisedRows
+    raw_indptr: Int64  # (2,): pointers of the raw query once it is loaded
+    indices: Int64  # the raw query as it came
     values: Float64
-    ids: Int64  # its neighbours
+    ids: Int64  # neighbours of all queries, one after the other
     sims: Float64
-    best_labels: Int64  # the answer
+    best_labels: Int64  # answers of all queries
     best_scores: Float64
 
 
-Tables: TypeAlias = tuple[
-    Table[Labels], Table[Tally], Table[Scorer], Table[RankBuffers], Table[LookUps]
-]
-_open_scorer, _open_rows = struct_view(Scorer), struct_view(QuantisedRows)
-_open_buffers, _open_call = struct_view(RankBuffers), struct_view(RankCall)
-_open_look_ups = struct_view(LookUps)
+_open_call = struct_view(RankCall)
+_NO_RAW_QUERY = np.zeros(0, np.int64), np.zeros(0)
 
 
 @inline
@@ -193,39 +192,31 @@ def _write(buffers: RankBuffers, ranked: Int, labels: Int64, scores: Float64) ->
 
 
 @kernel
-def _rank_found(
-    tables: Tables,
-    queries_table: Table[QuantisedRows],
-    alpha: Float,
-    ids: Int64,
-    sims: Float64,
-    out_labels: Int64,
-    out_scores: Float64,
-) -> None:
-    """Rank the labels of canonical queries whose neighbours are known."""
-    labels, tally = open_labels(tables[0]), open_tally(tables[1])
-    models = _open_scorer(tables[2]), _open_look_ups(tables[4])
-    buffers = _open_buffers(tables[3])
-    queries = _open_rows(queries_table)
-    for q in range(ids.shape[0]):
-        span = queries.indptr[q], queries.indptr[q + 1]
-        query = QueryEntries(queries.indices, queries.quantised, span[0], span[1])
-        ranked = _rank_one(labels, tally, models, buffers, alpha, (ids[q], sims[q]), query)
-        _write(buffers, ranked, out_labels[q], out_scores[q])
+def _rank_found(call_table: Table[RankCall], size: Int) -> None:
+    """Rank the labels of canonical queries whose neighbours are known.
 
-
-@kernel
-def rank_raw(call_table: Table[RankCall], size: Int) -> None:
-    """Rank the labels of a raw query of ``size`` entries that a search has accepted."""
+    If ``size`` is not -1: those of the raw query of so many entries, which a search has accepted.
+    """
     call = _open_call(call_table)
-    buffers, models = call.buffers, (call.scorer, call.look_ups)
-    indices, values = call.indices[:size], call.values[:size]
-    prefetch_columns(call.scorer, indices)
-    kept = load_raw(buffers, _NO_WEIGHTS, buffers.scattered.size, indices, values)
-    query = QueryEntries(buffers.indices, buffers.quantised, np.int64(0), np.int64(kept))
-    found = call.ids, call.sims
-    ranked = _rank_one(call.labels, call.tally, models, buffers, call.alpha, found, query)
-    _write(buffers, ranked, call.best_labels, call.best_scores)
+    buffers, models, queries = call.buffers, (call.scorer, call.look_ups), call.queries
+    if size >= 0:
+        indices, values = call.indices[:size], call.values[:size]
+        prefetch_columns(call.scorer, indices)
+        kept = load_raw(buffers, _NO_WEIGHTS, buffers.scattered.size, indices, values)
+        call.raw_indptr[0], call.raw_indptr[1] = 0, kept
+    n_queries = queries.indptr.size - 1
+    for q in range(n_queries):
+        query = QueryEntries(
+            queries.indices, queries.quantised, queries.indptr[q], queries.indptr[q + 1]
+        )
+        near, k = call.ids.size // n_queries, call.best_labels.size // n_queries
+        found = call.ids[q * near :][:near], call.sims[q * near :][:near]
+        ranked = _rank_one(call.labels, call.tally, models, buffers, call.alpha, found, query)
+        labels, scores = (
+            call.best_labels[q * k : (q + 1) * k],
+            call.best_scores[q * k : (q + 1) * k],
+        )
+        _write(buffers, ranked, labels, scores)
 
 
 class ThreadBuffers:
@@ -246,10 +237,26 @@ class ThreadBuffers:
             np.empty(longest, np.int32),
         )
         look_ups = look_up_buffers(longest, scorer)
-        self.tables = (
-            table(labels), table(tally), table(scorer), table(buffers), table(look_ups),
-        )  # fmt: skip
         self.labels, self.k, self.longest = labels, k, longest
+        records = labels, tally, scorer, buffers, look_ups
+        self._constant = *map(table, records), float(selection.alpha)
+        indptr = np.zeros(2, np.int64)
+        self._loaded = QuantisedRows(indptr, buffers.indices, buffers.quantised, scorer.n_features)
+
+    def bind(
+        self, queries: QuantisedRows, found: Pair, out: Pair, raw: Pair = _NO_RAW_QUERY
+    ) -> Callable[[int], None]:
+        """Bind the ranking of canonical queries, whose neighbours are known, into ``out``.
+
+        The function takes -1.
+        """
+        flat = (part.reshape(-1) for part in (*found, *out))
+        call: Any = *self._constant, table(queries), self._loaded.indptr, *raw, *flat
+        return partial(_rank_found, table(RankCall(*call)))
+
+    def bind_raw(self, raw: Pair, found: Pair, out: Pair) -> Callable[[int], None]:
+        """Bind the ranking of a raw query: the function takes its size."""
+        return self.bind(self._loaded, found, out, raw)
 
 
 def rank_candidates(
@@ -319,9 +326,9 @@ def rank_candidates(
 
     def answer(first: int, last: int) -> None:
         mine = queries._replace(indptr=queries.indptr[first : last + 1])
-        part = (array[first:last] for array in (ids, sims, *out))
+        near = ids[first:last], sims[first:last]
         with pool.lend(fits, make) as buffers:
-            _rank_found(buffers.tables, table(mine), selection.alpha, *part)
+            buffers.bind(mine, near, (out[0][first:last], out[1][first:last]))(-1)
 
     in_parallel(answer, queries.n_rows, check_n_jobs(n_jobs))
     return out

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from swnn_kernels._numba import table
 from swnn_kernels.answer.kernels import RawQuery
 from swnn_kernels.answer.session import Session
 from swnn_kernels.index.hybrid import HybridIndex
 from swnn_kernels.learn.candidates import Selection
-from swnn_kernels.learn.rank import RankCall, ThreadBuffers, rank_raw
+from swnn_kernels.learn.rank import Pair, ThreadBuffers
 from swnn_kernels.learn.scorer import Scorer
 from swnn_kernels.records import Settings, check_k
 from swnn_kernels.vote import Labels
 
 Model = tuple[Labels, Scorer, Selection]
-Pair = tuple[np.ndarray, np.ndarray]
 
 
 class _BoundRanking:
     """The ranking kernel, bound to the buffers of a query, its neighbours and its answer."""
 
     def __init__(self, model: Model, k: int, raw: Pair, found: Pair) -> None:
-        thread = ThreadBuffers(*model, k, raw[0].size)
         self.best = np.empty(k, np.int64), np.empty(k)
-        call = RankCall(*thread.tables, float(model[2].alpha), *raw, *found, *self.best)
-        self.rank = partial(rank_raw, table(call))
+        self.rank = ThreadBuffers(*model, k, raw[0].size).bind_raw(raw, found, self.best)
 
     def answer(self, k: int) -> Pair:
         """Copy the first k labels and scores of the last answer."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from swnn_kernels._numba import half_to_float, inline, routine
+from swnn_kernels._numba import half_to_float, inline
 from swnn_kernels._numba.intrinsics import (
     at_least,
     count_ones,
@@ -21,7 +21,7 @@ from swnn_kernels.index.arrays import STEP_ROWS
 from swnn_kernels.neighbours.bitslice import counts_at, plan_groups, to_bytes, weighted_sum
 from swnn_kernels.neighbours.bounds import store_scores
 from swnn_kernels.neighbours.dense import maxima_of_eights
-from swnn_kernels.neighbours.plan import as_weight
+from swnn_kernels.neighbours.plan import as_weight, clear_query, plan_query
 from swnn_kernels.neighbours.records import CANDIDATES, LANES, Candidate, Plan, Query, RowSlots
 from swnn_kernels.neighbours.rescoring import (
     add_candidate,
@@ -141,16 +141,10 @@ def _count_unresolved(query: Query, rescored: Int, rest: Float, found: Int) -> I
     return max(count, np.int64(0))
 
 
-@routine
-def search_within_budget(query: Query, plan: Plan, budget: Int) -> tuple[Int, Int]:
-    """Fill the heap; return its size and the number of rows that might still belong to it.
-
-    The size is -1 where an exact path should answer: it is as fast where no feature is frequent or
-    the budget is large.
-    """
-    prune, n_rows = query.prune, query.index.forward_indptr.size - 1
-    if plan.n_frequent == 0 or _SHARE * budget > n_rows or 2 * budget > CANDIDATES:
-        return np.int64(-1), np.int64(0)
+@inline
+def _search(query: Query, plan: Plan, budget: Int) -> tuple[Int, Int]:
+    """Fill the heap; return its size and the number of rows that might still belong to it."""
+    prune = query.prune
     touched = touch_rows(query, plan.n_listed)
     weight_step, rest = _plan_scores(query, plan.n_frequent)
     _score_rows(query, weight_step)
@@ -164,3 +158,22 @@ def search_within_budget(query: Query, plan: Plan, budget: Int) -> tuple[Int, In
     for i in range(touched):
         query.buffers.accumulators[prune.touched[i]] = 0
     return found, unresolved
+
+
+@inline
+def search_within_budget(query: Query) -> Int:
+    """Fill the heap with rows of a query, and count those left unresolved; return their number.
+
+    It is -1 where an exact path should answer: it is as fast where no feature is frequent or the
+    budget is large.
+    """
+    budget, n_rows = query.task.budget, query.index.forward_indptr.size - 1
+    if query.n_neighbors == 0 or _SHARE * budget > n_rows or 2 * budget > CANDIDATES:
+        return np.int64(-1)
+    plan = plan_query(query)
+    found, unresolved = np.int64(-1), np.int64(0)
+    if plan.n_frequent > 0:
+        found, unresolved = _search(query, plan, budget)
+    query.prune.n_unresolved[0] = unresolved
+    clear_query(query.prune, plan.n_frequent)
+    return found

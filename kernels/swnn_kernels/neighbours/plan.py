@@ -130,7 +130,7 @@ def plan_sums(query: Query, n_frequent: Int) -> tuple[Int, Int, Float]:
     prune = query.prune
     significant, bits, worth = _precision(query)
     max_dot, largest = max(prune.max_frequent_dot[0], 1.0), max(prune.max_feature_dot[0], 1e-3)
-    step = max_dot / 2.0**bits
+    step = max_dot / (1 << bits)
     # One weight is made exact, the largest: where all are equal, as with binary rows, all are.
     step = largest / as_weight(largest, step, significant) * (1.0 + 4e-9)
     worth *= max_dot / max(1, n_frequent)
