@@ -107,7 +107,7 @@ def warm_ranking() -> None:
 
 
 def warmup(progress: Callable[[str], None] | None = None) -> Path | None:
-    """Compile all kernels; takes about half a minute the first time.
+    """Compile all kernels; takes about twenty seconds the first time.
 
     Parameters
     ----------

@@ -4,8 +4,8 @@
 
 numba optimises every function together with all it calls and makes machine code of it, so in a
 chain of seven calls the last function is optimised seven times. Here the functions that only
-kernels call are link-only: translated to LLVM's representation and no further. The kernel that
-links them in optimises the whole.
+kernels call are link-only: translated to LLVM's representation and no further. The kernel links
+each of them once and optimises the whole.
 
 numba also notices only changes of the file that holds a function, not of the files it calls into.
 Here the stamp of every cached function is a digest of the whole package, so any change makes all
@@ -224,7 +224,7 @@ def _announce() -> None:
     """Tell, once in a process, why a first call takes so long."""
     if sys.stderr is not None:
         when = "once for this machine" if cache_folder() else "again: no cache folder is writable"
-        print(f"swnn: compiling kernels {when} (about 30 s) ...", file=sys.stderr)
+        print(f"swnn: compiling kernels {when} (10 to 20 s) ...", file=sys.stderr)
 
 
 @cache
