@@ -92,7 +92,7 @@ class NeighbourEstimator(Estimator):
     """
 
     __slots__ = ("_last_checked", "_lock")
-    _lock: threading.Lock
+    _lock: threading.RLock
     """Held while the model, and parameters with it, are replaced."""
     _last_checked: tuple[tuple[Any, ...], Model] | None
     """Parameters and model of the last call: while both are the same, no check is repeated."""
@@ -114,7 +114,7 @@ class NeighbourEstimator(Estimator):
     def __new__(cls, *args: Any, **params: Any) -> Self:
         """Make an estimator with a lock of its own."""
         made = super().__new__(cls)
-        made._lock, made._last_checked = threading.Lock(), None
+        made._lock, made._last_checked = threading.RLock(), None
         return made
 
     def __init_subclass__(cls) -> None:
