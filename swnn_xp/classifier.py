@@ -16,6 +16,7 @@ from swnn_xp.checks import (
     check_part,
     check_seed,
     check_threshold,
+    to_python_scalar,
 )
 from swnn_xp.estimator import GIGABYTE, NeighbourEstimator
 from swnn_xp.model.changes import compact, covering_rows, new_model
@@ -251,7 +252,7 @@ class SWNNClassifier(NeighbourEstimator):
 
     def saved_params(self, model: Model) -> dict[str, Any]:
         """Parameters that a saved model keeps, of types that JSON has."""
-        more = {"calibrate": bool(self.calibrate), "threshold": self.threshold}
+        more = {"calibrate": bool(self.calibrate), "threshold": to_python_scalar(self.threshold)}
         return self.settings._asdict() | more
 
     @property

@@ -118,9 +118,10 @@ class NeighbourEstimator(Estimator):
         return made
 
     def __init_subclass__(cls) -> None:
-        """Look up the names of the parameters once."""
+        """Look up the names of the parameters once; a user's subclass may hide or add some."""
         super().__init_subclass__()
-        cls._get_params = attrgetter(*inspect.signature(cls).parameters)
+        if "answer_params" in vars(cls):
+            cls._get_params = attrgetter(*inspect.signature(cls).parameters)
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self).copy()  # a copy has a lock of its own
@@ -168,21 +169,20 @@ class NeighbourEstimator(Estimator):
             and seen[1] is vars(self).get("_model")
             and all(map(is_, params, seen[0]))  # 1 is not True, though they are equal
         ):
-            current = seen[1]
-            if current.mapped is not None:
-                current.mapped.check()
-            return current
+            seen[1].check_files()
+            return seen[1]
         self.check_params()
         with self._lock:  # `compress` replaces the model and a parameter
             fitted = self.model_
-            if fitted.mapped is not None:
-                fitted.mapped.check()
+            fitted.check_files()
             ranking = self._current_ranking(fitted)
         current = fitted if ranking is fitted.ranking else fitted.with_ranking(ranking)
         current = moved(current, self.backend, self.device)
         if current is not fitted:
             self._compare_and_swap(fitted, current)  # a change by another thread stays
-        self._last_checked = params, current
+        unchanged = self._current_ranking(current) is current.ranking
+        if unchanged and all(map(is_, params, type(self)._get_params(self))):
+            self._last_checked = params, current  # else another thread is changing parameters
         return current
 
     def with_model(self, model: Model) -> Self:
@@ -227,7 +227,9 @@ class NeighbourEstimator(Estimator):
     @property
     def label_counts_(self) -> NDArray[np.int64]:
         """Number of training rows of each label, removed ones not counted."""
-        return self.model_.label_counts.copy()
+        model = self.model_
+        model.check_files()
+        return model.label_counts.copy()
 
     @property
     def feature_weights_(self) -> NDArray[np.float64] | None:
@@ -593,16 +595,18 @@ class NeighbourEstimator(Estimator):
     def _model_getter(self) -> Callable[[], Model]:
         """Return a function that gives the current model; quick if nothing has changed.
 
-        A session asks it for every answer. Where parameters do not fit the model, it raises what a
-        batch raises, every time.
+        A session asks it for every answer. Where parameters that answers depend on do not fit the
+        model, it raises what a batch raises, every time.
         """
         params_of = attrgetter(*self.answer_params)
-        held, seen = params_of(self), self.current_model()
+        held: Any = params_of(self)
+        seen = self.current_model()
 
         def current() -> Model:
             nonlocal held, seen
             if self._model is not seen or params_of(self) != held:
-                held, seen = params_of(self), self.current_model()
+                params, seen = params_of(self), self.current_model()
+                held = params if params_of(self) == params else None  # another thread's change
             return seen
 
         return current
@@ -615,6 +619,7 @@ class NeighbourEstimator(Estimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a folder (arrays and a manifest, no pickle)."""
         model = self.model_
+        model.check_files()
         self.check_params()
         save_model(path, self.saved_as, model, self.saved_params(model))
 
@@ -669,6 +674,7 @@ class NeighbourEstimator(Estimator):
         """Apply a short step to the model, again if another thread has changed it meanwhile."""
         while True:
             model = self.model_
+            model.check_files()
             if self._compare_and_swap(model, step(model)):
                 return
 
@@ -685,7 +691,7 @@ class NeighbourEstimator(Estimator):
     def _set_model(self, model: Model) -> None:
         """Replace the model, whichever is current; only `fit` does so."""
         with self._lock:
-            self._model = model
+            self._model, self._last_checked = model, None  # which would keep the old one alive
 
     def _compare_and_swap(self, old: Model | None, new: Model, **params: Any) -> bool:
         """Replace the model if it is still the old one; return whether it was."""
@@ -694,7 +700,7 @@ class NeighbourEstimator(Estimator):
                 return False
             for name, value in params.items():
                 setattr(self, name, value)
-            self._model = new
+            self._model, self._last_checked = new, None
             return True
 
 

@@ -109,17 +109,25 @@ class Queries:
         feature_weights: NDArray[np.float64] | None = None,
     ) -> None:
         self._rows, self._placement, self._weights = rows, placement, feature_weights
+        self._scaled: QuantisedRows | None = None  # queries belong to one call: no lock is needed
+        self._unscaled: QuantisedRows | None = None
         self.n_rows = rows.n_rows
 
-    @once_property
+    @property
     def scaled(self) -> QuantisedRows:
         """The rows scaled by the feature weights, as the indexed rows are: what is searched for."""
-        return self._placement.quantise(self._rows, self._weights)
+        if self._scaled is None:
+            self._scaled = self._placement.quantise(self._rows, self._weights)
+        return self._scaled
 
-    @once_property
+    @property
     def unscaled(self) -> QuantisedRows:
         """The rows as given, not scaled by feature weights: what label models score."""
-        return self.scaled if self._weights is None else self._placement.quantise(self._rows)
+        if self._weights is None:
+            return self.scaled
+        if self._unscaled is None:
+            self._unscaled = self._placement.quantise(self._rows)
+        return self._unscaled
 
 
 class Extra(NamedTuple):
@@ -302,6 +310,11 @@ class Model:
         if self.removed is not None:
             labels = keep_rows(labels, ~self.removed)
         return np.bincount(labels.indices, minlength=labels.n_labels).astype(np.int64, copy=False)
+
+    def check_files(self) -> None:
+        """Raise StoreError if a mapped file was changed since the model was opened."""
+        if self.mapped is not None:
+            self.mapped.check()
 
     def check(self) -> None:
         """Check every array; ValueError if they do not fit together."""

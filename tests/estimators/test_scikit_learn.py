@@ -127,3 +127,20 @@ for kind in (SWNNClassifier, SWNNRanker):
     assert clf.predict([[1, 0]]).tolist() == ["a"] and not hasattr(clf, "set_fit_request")
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_subclasses_may_hide_and_add_parameters():
+    class Without(SWNNClassifier):
+        def __init__(self):
+            super().__init__(n_neighbors=3)
+
+    class More(SWNNClassifier):
+        def __init__(self, n_neighbors=3, **more):
+            super().__init__(n_neighbors)
+
+    X, y = np.eye(4), [0, 1, 0, 1]
+    for clf in (Without(), More()):
+        clf.fit(X, y)
+        assert clf.predict(X).tolist() == clf.predict(X).tolist() == y
+        clf.alpha = 0.0  # not a parameter of the subclass, and yet it counts
+        assert clf.predict_topk(X + 1, 1).scores.tolist()[0] == [2.0]

@@ -153,7 +153,7 @@ folder, change, kind = Path(sys.argv[1]), sys.argv[2], getattr(swnn_xp, sys.argv
 rng = np.random.default_rng(0)
 X = rng.random((2000, 30)) * (rng.random((2000, 30)) < 0.4)
 options = {"label_names": list("abc")}
-kind(n_neighbors=5).fit(X, rng.random((2000, 3)) < 0.5, **options).save(folder)
+kind(n_neighbors=5).fit(X, rng.random((2000, 3)) < 0.5, **options).remove([0]).save(folder)
 clf = swnn_xp.load(folder)
 assert clf.predict_topk(X[:3]).labels.shape == (3, 5)
 before = clf.predict_topk(X[:3]).scores.tolist()
@@ -167,6 +167,7 @@ for file in folder.glob("data-*/*"):  # all that the process has mapped
 calls = (
     lambda: clf.predict_topk(X), lambda: clf.predict_names(X), lambda: clf.explain(X[0], 1),
     lambda: clf.kneighbors(X), lambda: clf.partial_fit(X[:1], [[1, 0, 1]]), lambda: clf.session(),
+    lambda: clf.remove([1999]), lambda: clf.label_counts_, lambda: clf.save(folder / "again"),
 )
 if change == "removed":  # as after a save: the files are still there for who has mapped them
     assert clf.predict_topk(X[:3]).scores.tolist() == before

@@ -1,6 +1,8 @@
 """Changes that overtake each other: none is lost without a word, and no call mixes two models."""
 
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -259,3 +261,51 @@ def test_a_model_is_saved_with_its_own_parameters(tmp_path, monkeypatch):
     saved = SWNNRanker.load(tmp_path / "model")
     assert (saved.n_samples_fit_, saved.keep) == (100, 1.0)
     assert (clf.n_samples_fit_, clf.keep) == (50, 0.5)
+
+
+def test_parameters_that_change_during_a_call_are_not_taken_for_those_of_its_model(monkeypatch):
+    clf = SWNNClassifier(n_neighbors=5).fit(X[:200], Y[:200])
+    expected, check = clf.predict_topk(X[200:]), SWNNClassifier.check_params
+
+    def changing(self):
+        check(self)
+        monkeypatch.setattr(SWNNClassifier, "check_params", check)
+        self.set_params(n_neighbors=40)
+
+    monkeypatch.setattr(SWNNClassifier, "check_params", changing)
+    clf.set_params(alpha=1)  # another object: parameters are looked at again
+    clf.predict_topk(X[200:])
+    clf.set_params(n_neighbors=5)
+    for mine, its in zip(clf.predict_topk(X[200:]), expected, strict=True):
+        np.testing.assert_array_equal(mine, its)
+
+
+def test_queries_of_one_call_do_not_wait_for_those_of_another(monkeypatch):
+    clf, other = (SWNNClassifier(backend="numpy").fit(X[:50], Y[:50]) for _ in range(2))
+    begun, go_on = threading.Event(), threading.Event()
+    quantise = clf.model_.placement.quantise
+
+    def waiting(*args):
+        begun.set()
+        go_on.wait(30)
+        return quantise(*args)
+
+    monkeypatch.setattr(clf.model_.placement, "quantise", waiting)
+    thread = threading.Thread(target=lambda: clf.predict_topk(X[:5]))
+    thread.start()
+    begun.wait(30)
+    asked = threading.Thread(target=lambda: other.predict_topk(X[:5]))
+    asked.start()
+    asked.join(20)
+    assert not asked.is_alive()
+    go_on.set()
+    thread.join()
+
+
+def test_a_replaced_model_is_freed():
+    clf = SWNNClassifier().fit(X[:100], Y[:100])
+    clf.predict_topk(X[:1])
+    old = weakref.ref(clf.model_)
+    clf.fit(X[:50], Y[:50])
+    gc.collect()
+    assert old() is None
