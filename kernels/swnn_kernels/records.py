@@ -138,7 +138,7 @@ def check_settings(settings: Settings) -> Settings:
 
 
 def check_voters(n_neighbors: int) -> int:
-    """Number of neighbours that vote: not so many that the sum of their votes could overflow."""
+    """Number of neighbours that vote, bounded so that the sum of their votes cannot overflow."""
     if n_neighbors > MAX_VOTERS:
         raise ValueError(f"{n_neighbors} neighbours would vote: n_neighbors can be {MAX_VOTERS}")
     return n_neighbors

@@ -96,7 +96,7 @@ def inline(function: Callable[..., Any]) -> Any:
 def _without_literals(compiled: Any) -> Any:
     """Let constants as arguments have the types of variables.
 
-    numba compiles a function anew for every literal that it is called with, and even for the first
+    numba compiles a function again for every literal that it is called with, and even for the first
     values of variables; where functions are inlined, LLVM folds constants all the same.
     """
     choose = compiled.get_call_template

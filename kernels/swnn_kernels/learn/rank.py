@@ -195,7 +195,7 @@ def _write(buffers: RankBuffers, ranked: Int, labels: Int64, scores: Float64) ->
 def _rank_found(call_table: Table[RankCall], size: Int) -> None:
     """Rank the labels of canonical queries whose neighbours are known.
 
-    If ``size`` is not -1: those of the raw query of so many entries, which a search has accepted.
+    If ``size`` is not -1: those of the raw query of that size, which a search has accepted.
     """
     call = _open_call(call_table)
     buffers, models, queries = call.buffers, (call.scorer, call.look_ups), call.queries
