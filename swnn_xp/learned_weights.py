@@ -18,7 +18,7 @@ from swnn_xp.checks import (
 )
 from swnn_xp.estimator import check_training_rows
 from swnn_xp.learn.settings import TrainingSettings
-from swnn_xp.learn.train import host_indexer, learn_feature_weights
+from swnn_xp.learn.train import first_round, host_indexer
 from swnn_xp.model.targets import encode_labels
 from swnn_xp.progress import StageProgress
 from swnn_xp.rows.canonical import canonical_rows, to_csr
@@ -55,7 +55,8 @@ class LearnedWeights(Estimator):
     Attributes
     ----------
     feature_weights_ : float64 array (n_features,)
-        1 in the mean over the features that any model uses, at least 0.001.
+        1 in the mean over the features that any model uses, then shrunk towards 1: the more, the
+        fewer of the rows learned from have the feature; 1 if none has.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -111,8 +112,8 @@ class LearnedWeights(Estimator):
         options = Options(settings.memory_budget, settings.n_jobs)
         index = host_indexer(index_class, placement, options)
         with StageProgress() as progress:
-            weights, _ = learn_feature_weights(rows, labels, settings, index, progress.show)
-        self.feature_weights_ = weights
+            first = first_round(rows, labels, settings, index, progress.show)
+        self.feature_weights_ = first.weights(first.whole)
         self.n_features_in_ = rows.n_features
         names = column_names(X)
         if names is not None:

@@ -65,7 +65,8 @@ class SWNNRanker(NeighbourEstimator):
         Weight of the vote beside a label model: 0.4 to 0.65, smaller where the vote agrees with
         the labels.
     learn_weights : bool, default True
-        Learn feature weights for the search.
+        Learn feature weights, and search with them if rows left out of the learning are ranked as
+        well or better; likewise, for rows of 40 features and more, scale label models by them.
     rare_labels : float, default 0.0
         Weight of rarity, minus the logarithm of a label's propensity, in scores; try 0.25.
     calibrate : bool, default True
@@ -94,7 +95,9 @@ class SWNNRanker(NeighbourEstimator):
     Attributes
     ----------
     feature_weights_ : float64 array (n_features,) or None
-        Learned factors of the features.
+        Learned factors of the features; None if the search uses none.
+    weights_used_ : str
+        What uses them: "none", "search", or "search and label models".
     n_neighbors_, n_candidates_, C_, vote_weight_ : int, int, float, float
         The values chosen where "auto" was given.
     candidate_recall_ : float
@@ -309,6 +312,13 @@ class SWNNRanker(NeighbourEstimator):
     def candidate_recall_(self) -> float:
         """Share of the training rows' labels among their first 50 candidates."""
         return self._ranking().recall
+
+    @property
+    def weights_used_(self) -> Literal["none", "search", "search and label models"]:
+        """What uses feature weights."""
+        if self.feature_weights_ is None:
+            return "none"
+        return "search and label models" if self._ranking().descent_params.scale_power else "search"
 
     def training_settings(self) -> TrainingSettings:
         """The parameters as settings of the training."""

@@ -127,8 +127,10 @@ def prepare_again(model: Model, settings: TrainingSettings, backend: SearchBacke
     sized = settings._replace(
         n_neighbors=ranking.selection.cuts[-1], n_candidates=ranking.selection.n_candidates
     )
+    used = model.feature_weights
+    scaled_models = ranking.descent_params.scale_power > 0
     return Prepared(
-        Training(unscaled, scaled, model.labels, weights=model.feature_weights),
+        Training(unscaled, scaled, model.labels, weights=used, scales_models=scaled_models),
         model,
         host_search(model.segments[0], backend.placement, backend.options),
         sized,

@@ -3,7 +3,6 @@
 (row, candidate) pairs are sorted by label (`group_pairs`), and every label is trained on its own
 pairs alone (`train_labels`), on threads or, inside `remote_training`, on other machines: the result
 is the same. `quantise_models` makes of it what is stored and scored, 16-bit weights with one scale.
-`feature_weights` makes features that many label models use count more in the search.
 
 A model is too sure of the rows that it was trained on. So once a label is trained, the descent
 takes a tenth of the rows out of its solution, corrects the solution for that, and scores these
@@ -25,7 +24,6 @@ from numpy.typing import NDArray
 from swnn_kernels.learn import descent as kernels
 from swnn_kernels.learn.descent import (
     MISSED,
-    SQUARES_SCALE,
     Block,
     DescentRows,
     Pairs,
@@ -214,6 +212,22 @@ def group_pairs(
         offset = float(missed_offset or 0.0)
         place_pairs(one, offsets(block.bins), missed, offset, ends, pairs)
     return pairs
+
+
+def pairs_of_rows(pairs: kernels.Pairs, chosen: NDArray[np.bool_]) -> kernels.Pairs:
+    """Pairs of the rows that are marked, in the same order.
+
+    Examples
+    --------
+    >>> pairs = kernels.Pairs(np.asarray([0, 2, 3]), np.asarray([0, 1, 1], np.int32),
+    ...                       np.zeros(3, np.float32), np.asarray([1, -1, 1], np.int8))
+    >>> some = pairs_of_rows(pairs, np.asarray([False, True]))
+    >>> some.indptr.tolist(), some.signs.tolist()
+    ([0, 1, 2], [-1, 1])
+    """
+    kept = chosen[pairs.rows]
+    before = pointers_of_sizes(kept.astype(np.int64))
+    return kernels.Pairs(before[pairs.indptr], *(part[kept] for part in pairs[1:]))
 
 
 def train_labels(
@@ -447,31 +461,3 @@ def quantise_models(models: LabelModels, tables: NDArray[np.int64], min_shift: i
         tables=tables.reshape(-1),
         shift=MAX_WEIGHT_BITS - bits,
     )
-
-
-SMALLEST = 0.001
-"""No feature gets less: it stays in the support, and Jaccard's index what it was."""
-
-
-def feature_weights(squares: NDArray[np.int64], features: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Weight of each feature: root of its squared weights over its rows; 1 in the mean.
-
-    Parameters
-    ----------
-    squares : array of int64, (n_features,)
-        Squared weights of each feature, added up over all labels, times ``SQUARES_SCALE``.
-    features : array of int32, (nnz,)
-        Features of all rows that the models were trained on.
-
-    Examples
-    --------
-    >>> squares = (np.asarray([8.0, 1.0, 0.0]) * SQUARES_SCALE).astype(np.int64)
-    >>> feature_weights(squares, np.asarray([0, 0, 1], np.int32)).round(3).tolist()
-    [1.333, 0.667, 0.001]
-    """
-    rows = np.bincount(features, minlength=squares.size)
-    weights = np.sqrt(squares / SQUARES_SCALE / np.maximum(rows, 1))
-    used = weights > 0
-    if not used.any():
-        return np.ones(squares.size)
-    return np.maximum(weights / weights[used].mean(), SMALLEST)

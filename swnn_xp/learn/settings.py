@@ -12,7 +12,7 @@ Number = TypeVar("Number", int, float)
 
 _LOW_RECALL = 0.7  # of the first 50 candidates
 _LOW_AGREEMENT, _HIGH_AGREEMENT = 0.45, 0.65  # of the vote and the labels of a row
-_LONG_ROW = 40  # features
+MODEL_SCALE_POWER = 0.5  # of feature weights, where label models use them
 _USUAL_ROWS = 50  # a label with this many rows gets C itself
 _LARGEST_FACTOR = 2.0  # the C of a label differs from that by at most this factor
 _NEIGHBOURS, _MORE_NEIGHBOURS = 75, 100
@@ -117,7 +117,7 @@ class TrainingSettings(NamedTuple):
         whole = _chosen(self.n_neighbors, _NEIGHBOURS)
         return kept._replace(n_neighbors=max(1, round(whole * keep**0.5)))
 
-    def descent_params(self, agreement: float, row_size: float) -> DescentParams:
+    def descent_params(self, agreement: float, scales_models: bool = False) -> DescentParams:
         """Choose what was not set.
 
         The agreement tells how many of a row's n labels are its n first candidates. Where most are,
@@ -125,11 +125,9 @@ class TrainingSettings(NamedTuple):
         the positives that were missed. Where few are, a missed positive is as good as random, and
         learning from it does harm.
 
-        In rows of few features, scaled features would make the lengths of rows too different.
-
         Examples
         --------
-        >>> TrainingSettings().descent_params(0.3, 10.0)
+        >>> TrainingSettings().descent_params(0.3)
         DescentParams(C=0.2, vote_weight=0.65, missed=0.0, scale_power=0.0)
         """
         trust = (agreement - _LOW_AGREEMENT) / (_HIGH_AGREEMENT - _LOW_AGREEMENT)
@@ -138,7 +136,7 @@ class TrainingSettings(NamedTuple):
             C=_chosen(self.C, 0.2 + 0.35 * trust),
             vote_weight=_chosen(self.vote_weight, 0.65 - 0.25 * trust),
             missed=_chosen(self.missed, trust),
-            scale_power=_chosen(self.scale_power, 0.5 if row_size >= _LONG_ROW else 0.0),
+            scale_power=_chosen(self.scale_power, MODEL_SCALE_POWER if scales_models else 0.0),
         )
 
 

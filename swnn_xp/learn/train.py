@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swnn_kernels.learn.candidates import Selection
-from swnn_kernels.learn.descent import Problem, look_up
+from swnn_kernels.learn.candidates import Selection, mark_right
+from swnn_kernels.learn.descent import Pairs, Problem, look_up
 from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.vote import Labels
 from swnn_xp.backends import Index, Options, Placement
@@ -35,22 +35,24 @@ from swnn_xp.learn.candidates import (
 )
 from swnn_xp.learn.label_models import (
     LabelModels,
-    feature_weights,
     group_pairs,
     held_out_scores,
+    pairs_of_rows,
     quantise_models,
     remote_trainer,
     train_labels,
 )
 from swnn_xp.learn.neighbours import KnownNeighbours, record_neighbours
 from swnn_xp.learn.ranking import CandidateRanking
-from swnn_xp.learn.settings import DescentParams, TrainingSettings, label_costs
+from swnn_xp.learn.settings import MODEL_SCALE_POWER, DescentParams, TrainingSettings, label_costs
+from swnn_xp.learn.weights import FeatureUse, prior_rows
 from swnn_xp.metrics import propensities_of_counts
 from swnn_xp.model.calibration import Calibration, chosen_rows, fit_calibration
 from swnn_xp.model.changes import new_model
-from swnn_xp.model.model import Model
+from swnn_xp.model.model import Model, Queries
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import quantise_rows
+from swnn_xp.rows.input_kind import host_array
 from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows, slice_rows, take_rows
 
 LARGEST = 1000.0
@@ -97,6 +99,10 @@ _LARGEST_BLOCK = 16_384
 _FIRST_CANDIDATES = 50  # whose recall is taken, however many there are
 _WEIGHT_PART = 4  # feature weights are learned from every fourth row ...
 _WEIGHT_ENTRIES = 1_500_000  # ... but from no fewer rows than have this many non-zeros
+_LEAST_TRIAL_ROWS = 1_000
+_TRIAL_ROWS = 3_000, 10_000  # that feature weights are tried on: a tenth of all, within these
+_TRIAL_RANKS = 1, 3, 5
+_LONG_ROW = 40  # features: in shorter rows, scaled ones would make their lengths too different
 _CANDIDATE_BYTES = 13, 10  # temporaries of a candidate, and of each of its cuts
 _NEIGHBOUR_BYTES = 16
 _LEFT_OUT = 0.1  # share of the rows whose scores probabilities are fitted on
@@ -126,7 +132,9 @@ class Training(NamedTuple):
     representatives: Representatives | None = None
     """What is searched, unless it is the rows themselves."""
     weights: NDArray[np.float64] | None = None
-    """Feature weights, if there are any."""
+    """Feature weights, if the search uses any."""
+    scales_models: bool = False
+    """Whether label models use them, too."""
 
     def voters(self) -> Voters:
         """The rows that vote, and for each row those whose votes do not count: its copies."""
@@ -139,27 +147,103 @@ class Training(NamedTuple):
         return Voters(labels, copies, Learners(own, ignored))
 
 
-def learn_feature_weights(
+class Learned(NamedTuple):
+    """Label models of some rows of the first round."""
+
+    rows: NDArray[np.int64]
+    """Positions of the rows, ascending."""
+    pairs: Pairs
+    models: LabelModels
+    use: FeatureUse
+
+
+class FirstRound(NamedTuple):
+    """Label models of a part of the rows, and of two halves of that part."""
+
+    training: Training
+    stats: CandidateStats
+    whole: Learned
+    halves: list[Learned]
+    prior_rows: float
+    """Rows that feature weights are shrunk by."""
+    settings: TrainingSettings
+
+    def weights(self, learned: Learned) -> NDArray[np.float64]:
+        """Feature weights by some of the label models."""
+        return learned.use.shrunk(self.prior_rows)
+
+    def ranking(
+        self, learned: Learned, on_progress: Progress, *, scaled: bool = False
+    ) -> CandidateRanking:
+        """Rank by some of the label models; train them again if features are to be scaled."""
+        models, descent = learned.models, self.stats.descent_params(self.settings)
+        if scaled:
+            scales = self.weights(learned) ** MODEL_SCALE_POWER
+            models = _train_pairs(
+                self.training, learned.pairs, descent, self.settings, on_progress, scales
+            )
+        return _ranking(self.training, self.stats, models, self.settings)
+
+    def unseen(self, n_rows: int) -> list[tuple[Learned, NDArray[np.int64]]]:
+        """Rows for label models that were not trained on them; none if there are too few.
+
+        If hardly any rows were left over, each half of them is there for the models of the other.
+        """
+        rng, found = np.random.default_rng([self.settings.random_state, 1]), []
+        wanted = int(np.clip(n_rows // 10, *_TRIAL_ROWS))
+        for learners in ([self.whole], self.halves):
+            each = wanted // len(learners)
+            others = np.arange(n_rows) if len(learners) == 1 else self.whole.rows
+            found = [(one, np.setdiff1d(others, one.rows, assume_unique=True)) for one in learners]
+            if all(rows.size >= each for _, rows in found):
+                break
+        if sum(rows.size for _, rows in found) < _LEAST_TRIAL_ROWS:
+            return []
+        return [
+            (one, np.sort(rng.choice(rows, min(each, rows.size), replace=False)))
+            for one, rows in found
+        ]
+
+
+def first_round(
     rows: ValueRows,
     labels: LabelRows,
     settings: TrainingSettings,
     index: Indexer,
     on_progress: Progress,
-) -> tuple[NDArray[np.float64], float]:
-    """Feature weights, learned from a part of the rows, and the candidates' recall there."""
+) -> FirstRound:
+    """Learn from a part of the rows what label models make of the features.
+
+    The number of rows by which feature weights are shrunk comes from two halves of that part.
+    """
+    on_progress = _of_weights(on_progress)
     part = part_of_rows(rows, settings)
     some = rows if part is None else take_rows(rows, part)
     unscaled = quantise_rows(some)
     training = Training(unscaled, unscaled, labels if part is None else take_rows(labels, part))
-
-    def on_weights_progress(stage: str, done: int, total: int) -> None:
-        on_progress(f"feature weights: {stage}", done, total)
-
     settings = settings.for_weights()
-    blocks = find_blocks(training, index(unscaled), settings, on_weights_progress)
-    stats = measure_candidates(training, blocks, settings, on_weights_progress)
-    models, _ = _label_models(training, stats, settings, on_weights_progress)
-    return feature_weights(models.squares, unscaled.indices), stats.recall
+    blocks = find_blocks(training, index(unscaled), settings, on_progress)
+    stats = measure_candidates(training, blocks, settings, on_progress)
+    descent = stats.descent_params(settings)
+    pairs = _grouped(training, stats, descent)
+    blocks.clear()  # the pairs hold all that is needed
+    own = np.arange(unscaled.n_rows) if part is None else part
+
+    def learned(chosen: NDArray[np.bool_], pairs: Pairs) -> Learned:
+        models = _train_pairs(training, pairs, descent, settings, on_progress)
+        features = unscaled.indices[np.repeat(chosen, np.diff(unscaled.indptr))]
+        use = FeatureUse(models.squares, np.bincount(features, minlength=unscaled.n_features))
+        return Learned(own[chosen], pairs, models, use)
+
+    whole = learned(np.ones(unscaled.n_rows, bool), pairs)
+    in_first = np.random.default_rng(settings.random_state).random(unscaled.n_rows) < 0.5
+    halves = [learned(half, pairs_of_rows(pairs, half)) for half in (in_first, ~in_first)]
+    prior = prior_rows([half.use for half in halves])
+    return FirstRound(training, stats, whole, halves, prior, settings)
+
+
+def _of_weights(on_progress: Progress) -> Progress:
+    return lambda stage, done, total: on_progress(f"feature weights: {stage}", done, total)
 
 
 def part_of_rows(rows: ValueRows, settings: TrainingSettings) -> NDArray[np.int64] | None:
@@ -174,6 +258,98 @@ def part_of_rows(rows: ValueRows, settings: TrainingSettings) -> NDArray[np.int6
         return None
     chosen = np.random.default_rng(settings.random_state).choice(n_rows, wanted, replace=False)
     return np.sort(chosen)
+
+
+class Use(NamedTuple):
+    """What feature weights are used for."""
+
+    search: bool
+    label_models: bool
+
+
+def use_of_weights(
+    first: FirstRound,
+    rows: ValueRows,
+    labels: LabelRows,
+    backend: SearchBackend,
+    on_progress: Progress,
+) -> Use:
+    """Try feature weights in the search, and then in the label models of long rows.
+
+    Rows that the first round's label models were not trained on are ranked by them and by the votes
+    of its other rows. The search uses weights, which help on most data, unless that clearly does
+    harm; label models use them if they gain. Where there are too few rows to tell, both do.
+    """
+    on_progress = _of_weights(on_progress)
+    is_long = rows.indices.size >= _LONG_ROW * labels.n_rows
+    tried = first.unseen(labels.n_rows)
+    gains: list[list[NDArray[np.float64]]] = [[], []]
+    for learned, some in tried:
+        on_progress("trial", len(gains[0]), len(tried))
+        voters = np.setdiff1d(first.whole.rows, some, assume_unique=True)
+        asked, others = (Part(take_rows(rows, of), take_rows(labels, of)) for of in (some, voters))
+        unscaled, weighted = (
+            Trial.run(asked, others, used, first.settings, backend)
+            for used in (None, first.weights(learned))
+        )
+        ranking = first.ranking(learned, on_progress)
+        usual = weighted.precision(ranking)
+        gains[0].append(usual - unscaled.precision(ranking))
+        if is_long:
+            scaled = first.ranking(learned, on_progress, scaled=True)
+            gains[1].append(weighted.precision(scaled) - usual)
+    search = not tried or not _clearly_lose(np.concatenate(gains[0]))
+    label_models = not tried or not is_long or float(np.concatenate(gains[1]).mean()) > 0
+    return Use(search, search and is_long and label_models)
+
+
+def _clearly_lose(gains: NDArray[np.float64]) -> bool:
+    """Whether rows lose more than one and a half standard errors in the mean."""
+    return bool(gains.mean() < -1.5 * gains.std() / np.sqrt(gains.size))
+
+
+class Part(NamedTuple):
+    """Some of the rows."""
+
+    rows: ValueRows
+    labels: LabelRows
+
+
+class Trial(NamedTuple):
+    """Neighbours of some rows among others, to be ranked by."""
+
+    model: Model
+    queries: Queries
+    found: Neighbours
+    labels: LabelRows
+    options: Options
+
+    @classmethod
+    def run(
+        cls,
+        asked: Part,
+        voters: Part,
+        weights: NDArray[np.float64] | None,
+        settings: TrainingSettings,
+        backend: SearchBackend,
+    ) -> Trial:
+        """Search with feature weights, or without."""
+        index_class, placement, options = backend
+        scaled = placement.rows(quantise_rows(voters.rows, weights))
+        model = new_model(index_class, placement, scaled, voters.labels)
+        queries = Queries(asked.rows, placement, weights)
+        S = model.n_voters(settings.cuts[-1])
+        found = model.search(queries.scaled, S, settings.beta, options)
+        return cls(model, queries, found, asked.labels, options)
+
+    def precision(self, ranking: CandidateRanking) -> NDArray[np.float64]:
+        """Mean of P@1, P@3 and P@5 of each row."""
+        model, queries, found, labels, options = self
+        best = ranking.rank_found(model, queries, found, max(_TRIAL_RANKS), options)
+        ranked = host_array(best.labels).astype(np.int32)
+        right = np.empty(ranked.shape, np.uint8)
+        mark_right(ranked, labels.indptr, labels.indices, 0, right)
+        return np.mean([right[:, :k].mean(axis=1) for k in _TRIAL_RANKS], axis=0)
 
 
 def train(
@@ -207,11 +383,11 @@ class CandidateStats(NamedTuple):
     score: VoteScore
     recall: float
     agreement: float
-    row_size: float
+    scales_models: bool
 
     def descent_params(self, settings: TrainingSettings) -> DescentParams:
         """Parameters of the descent, chosen by these statistics where they were left open."""
-        return settings.descent_params(self.agreement, self.row_size)
+        return settings.descent_params(self.agreement, self.scales_models)
 
 
 def measure_candidates(
@@ -220,12 +396,10 @@ def measure_candidates(
     """Fit the vote score to candidates, and count how many labels are among them."""
     on_progress("vote score", 0, 1)
     score = fit_vote_score(*_sample(blocks, settings))
-    unscaled, labels = training.unscaled, training.labels
-    recall, part = candidate_recall(blocks, labels), training.representatives
+    labels, part = training.labels, training.representatives
+    recall = candidate_recall(blocks, labels)
     agreement = vote_agreement(blocks, labels) if part is None else part.agreement
-    return CandidateStats(
-        blocks, score, recall, agreement, unscaled.indices.size / max(1, unscaled.n_rows)
-    )
+    return CandidateStats(blocks, score, recall, agreement, training.scales_models)
 
 
 def train_ranking(
@@ -238,18 +412,26 @@ def train_ranking(
 ) -> CandidateRanking:
     """Train label models on the candidates, which are dropped on the way unless ``keep`` is set."""
     models, calibration = _label_models(training, stats, settings, on_progress, keep)
+    ranking = _ranking(training, stats, models, settings)
+    ranker = ranking.ranker
+    added = _rarity(training.labels, settings)
+    ranker = ranker._replace(biases=ranker.biases + added)
+    return replace(ranking, ranker=ranker, calibration=calibration)
+
+
+def _ranking(
+    training: Training, stats: CandidateStats, models: LabelModels, settings: TrainingSettings
+) -> CandidateRanking:
+    """Rank by the vote and label models."""
     descent = stats.descent_params(settings)
     tables = np.stack([stats.score.tables(weight) for weight in (1.0, descent.vote_weight)])
-    ranker = quantise_models(models, tables)
-    added = _rarity(training.labels, settings)
     return CandidateRanking(
-        ranker._replace(biases=ranker.biases + added),
+        quantise_models(models, tables),
         selection_of(settings, training.labels.n_labels),
         settings.beta,
         training.unscaled.n_features,
         stats.recall,
         descent,
-        calibration,
     )
 
 
@@ -260,28 +442,44 @@ def _label_models(
     on_progress: Progress,
     keep: bool = False,
 ) -> tuple[LabelModels, Calibration | None]:
-    descent = stats.descent_params(settings)
-    table = stats.score.tables(descent.vote_weight)
-    missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if descent.missed > 0 else None
-    pairs = group_pairs(stats.blocks, training.labels, lambda bins: offsets_of(bins, table), missed)
+    descent, labels = stats.descent_params(settings), training.labels
+    pairs = _grouped(training, stats, descent)
     if not keep:
         stats.blocks.clear()  # the pairs hold all that is needed
-    labels = training.labels
-    n_rows = np.bincount(labels.indices, minlength=labels.n_labels)
-    problem = label_problem(n_rows, descent, settings)
     out = None
     if settings.calibrate:
         out = chosen_rows(labels.n_rows, _LEFT_OUT, settings.random_state)
-    models = train_labels(
-        training.unscaled, pairs, problem, settings.n_jobs,
-        lambda done, total: on_progress("label models", done, total),
-        scales_of(training.weights, descent), out,
-    )  # fmt: skip
+    scales = scales_of(training.weights, descent)
+    models = _train_pairs(training, pairs, descent, settings, on_progress, scales, out)
     if out is None:
         return models, None
     held_out = held_out_scores(labels, pairs, models.scores, descent.vote_weight, out)
     added = _rarity(labels, settings)[held_out.labels] * 2.0**-SCORE_BITS
     return models, fit_calibration(held_out._replace(scores=held_out.scores + added))
+
+
+def _grouped(training: Training, stats: CandidateStats, descent: DescentParams) -> Pairs:
+    """Pairs of rows and candidates, by label, with the vote as their offset."""
+    table = stats.score.tables(descent.vote_weight)
+    missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if descent.missed > 0 else None
+    return group_pairs(stats.blocks, training.labels, lambda bins: offsets_of(bins, table), missed)
+
+
+def _train_pairs(
+    training: Training,
+    pairs: Pairs,
+    descent: DescentParams,
+    settings: TrainingSettings,
+    on_progress: Progress,
+    scales: NDArray[np.float64] | None = None,
+    left_out: NDArray[np.int64] | None = None,
+) -> LabelModels:
+    labels = training.labels
+    n_rows = np.bincount(labels.indices, minlength=labels.n_labels)
+    return train_labels(
+        training.unscaled, pairs, label_problem(n_rows, descent, settings), settings.n_jobs,
+        lambda done, total: on_progress("label models", done, total), scales, left_out,
+    )  # fmt: skip
 
 
 def scales_of(
@@ -463,17 +661,20 @@ def prepare(
     weighted: bool = True,
     names: Mapping[str, list[str]] | None = None,
 ) -> Prepared:
-    """Learn feature weights, if wanted, and index the rows scaled by them."""
+    """Learn feature weights, if wanted, and index the rows, scaled by them where that helps."""
     index_class, placement, options = backend
-    weights, recall = None, 1.0
+    weights, recall, use = None, 1.0, Use(False, False)
     if weighted:
         index = host_indexer(index_class, placement, options)
-        weights, recall = learn_feature_weights(rows, labels, settings, index, on_progress)
+        first = first_round(rows, labels, settings, index, on_progress)
+        recall, use = first.stats.recall, use_of_weights(first, rows, labels, backend, on_progress)
+        weights = first.weights(first.whole) if use.search else None
+        del first  # it holds pairs and models of many rows
     unscaled, scaled = quantise_rows(rows), quantise_rows(rows, weights)
     model = new_model(index_class, placement, placement.rows(scaled), labels, names or {})
     remote = remote_trainer()
     return Prepared(
-        Training(unscaled, scaled, labels, weights=weights),
+        Training(unscaled, scaled, labels, weights=weights, scales_models=use.label_models),
         replace(model, feature_weights=weights),
         remote.index(scaled) if remote else host_search(model.segments[0], placement, options),
         settings.with_sizes(recall),

@@ -155,4 +155,4 @@ def test_every_python_and_numpy_trains_the_same_model(ranker):
     """The digest was recorded on Python 3.11 with NumPy 2.4; a new way of training renews it."""
     arrays, _ = stored_bytes(ranker(rare_labels=0.25).fit(X, Y))
     digest = hashlib.sha256(b"".join(arrays[name] for name in sorted(arrays))).hexdigest()
-    assert digest[:16] == "ddea3c758b41b961"
+    assert digest[:16] == "57242fda52e9fc84"

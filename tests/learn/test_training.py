@@ -183,8 +183,12 @@ def test_agreement_counts_labels_among_as_many_first_candidates():
     assert vote_agreement([], labels) == 0.0
 
 
-def test_only_long_rows_are_scaled_for_the_label_models():
+def test_label_models_are_scaled_where_a_trial_or_the_user_says_so():
     settings = TrainingSettings()
-    assert settings.descent_params(0.9, 39.0).scale_power == 0.0
-    assert settings.descent_params(0.9, 40.0).scale_power == 0.5
-    assert settings.for_weights().descent_params(0.9, 40.0).scale_power == 0.0
+    assert settings.descent_params(0.9).scale_power == 0.0
+    assert settings.descent_params(0.9, scales_models=True).scale_power == 0.5
+    assert (
+        settings._replace(scale_power=0.0).descent_params(0.9, scales_models=True).scale_power
+        == 0.0
+    )
+    assert settings.for_weights().descent_params(0.9, scales_models=True).scale_power == 0.0
