@@ -35,6 +35,7 @@ from swnn_kernels.learn.descent import (
     place_pairs,
 )
 from swnn_kernels.learn.known_neighbours import mark_near, similarities
+from swnn_kernels.learn.names import Names, count_holders, match_names
 from swnn_kernels.learn.rank import rank_candidates
 from swnn_kernels.learn.scorer import Ranker, Scorer
 from swnn_kernels.learn.session import CandidateRanker
@@ -57,10 +58,10 @@ def warm_training() -> None:
     """Compile what training calls."""
     labels = Labels.prepare(_ints(0, 1, 2), _short(0, 0))
     found = _ints(0, 1).reshape(2, 1), np.ones((2, 1))
-    names, shares = find_candidates(labels, _SELECTION, found, (_ints(0, 1), _ints(0, 1)))
-    bins, right = np.empty(shares.shape, np.uint16), np.empty(names.shape, np.uint8)
+    voted, shares = find_candidates(labels, _SELECTION, found, (_ints(0, 1), _ints(0, 1)))
+    bins, right = np.empty(shares.shape, np.uint16), np.empty(voted.shape, np.uint8)
     fill_bins(shares.reshape(-1), bins.reshape(-1))
-    mark_right(names, labels.indptr, labels.indices, 0, right)
+    mark_right(voted, labels.indptr, labels.indices, 0, right)
     rows = tuple(map(frozen, (_ints(0, 1, 2), _short(0, 0), _short(1, 1))))
     digest_rows(*rows, labels.indptr, labels.indices, np.empty(2, np.uint64))
     scores = np.empty(2, np.int64)
@@ -69,7 +70,10 @@ def warm_training() -> None:
     known = QuantisedRows(rows[0], rows[1], rows[2], 1)
     similarities(known, _ints(0), found[0][:1], 1.0)
     mark_near(known, known, np.ones(2), 1.0)
-    _descend(Block(0, names, right, labels.indptr, labels.indices))
+    names = Names.prepare((_ints(0, 1), _short(0)), _short(0), _short(1), 1, _ints(1))
+    match_names(names, known)
+    count_holders(names, known, labels[:2])
+    _descend(Block(0, voted, right, labels.indptr, labels.indices))
 
 
 def _descend(block: Block) -> None:
