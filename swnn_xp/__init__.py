@@ -13,7 +13,14 @@ from swnn_xp._version import __version__
 
 if TYPE_CHECKING:
     from swnn_xp.classifier import SWNNClassifier
-    from swnn_xp.io import read_names, read_svmlight, read_xmc, write_names, write_xmc
+    from swnn_xp.io import (
+        read_names,
+        read_pairs,
+        read_svmlight,
+        read_xmc,
+        write_names,
+        write_xmc,
+    )
     from swnn_xp.learned_weights import LearnedWeights
     from swnn_xp.loading import load
     from swnn_xp.ranker import SWNNRanker
@@ -31,6 +38,7 @@ __all__ = [
     "__version__",
     "load",
     "read_names",
+    "read_pairs",
     "read_svmlight",
     "read_xmc",
     "write_names",
@@ -47,6 +55,7 @@ _HOMES = {
     "Ranking": "swnn_xp.results",
     "SWNNClassifier": "swnn_xp.classifier",
     "read_names": "swnn_xp.io",
+    "read_pairs": "swnn_xp.io",
     "read_svmlight": "swnn_xp.io",
     "read_xmc": "swnn_xp.io",
     "write_names": "swnn_xp.io",

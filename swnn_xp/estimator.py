@@ -40,6 +40,7 @@ from swnn_xp.model.model import (
     LabelRanking,
     MatrixOf,
     Model,
+    Queries,
     extend_label_uris,
     extend_row_names,
     known_names,
@@ -55,8 +56,9 @@ from swnn_xp.model.targets import (
 from swnn_xp.notebook import facts_table
 from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
 from swnn_xp.rows.canonical import exact_values
+from swnn_xp.rows.excluded import excluded_labels, leave_out
 from swnn_xp.rows.input_kind import as_texts, host_array, host_matrix
-from swnn_xp.rows.records import LabelRows, ValueRows
+from swnn_xp.rows.records import LabelRows, ValueRows, longest_row
 from swnn_xp.search import pad_to
 from swnn_xp.sklearn_api import Estimator, ModelChangedError, not_fitted
 from swnn_xp.store import StoreError
@@ -418,8 +420,15 @@ class NeighbourEstimator(Estimator):
         self._replace_model(model, compact(model), "compact")
         return self
 
-    def predict_topk(self, X: Any, k: int = 5) -> Ranking:
+    def predict_topk(self, X: Any, k: int = 5, *, exclude: Any = None) -> Ranking:
         """Rank the labels of each row.
+
+        Parameters
+        ----------
+        X : rows, as at `fit`
+        k : int, default 5
+        exclude : sparse 0/1 matrix (n_queries, n_labels) or pairs of a row and a label, optional
+            Labels that a row must not get: those behind them move up.
 
         Returns
         -------
@@ -428,10 +437,15 @@ class NeighbourEstimator(Estimator):
             -1 and score 0. A score of `SWNNRanker` above 0 means that the label is more likely
             right than wrong.
         """
-        return self._ranked(self.current_model(), X, k)
+        return self._ranked(self.current_model(), X, k, exclude)
 
-    def topk_probabilities(self, X: Any, k: int = 5) -> RankedProbabilities:
+    def topk_probabilities(self, X: Any, k: int = 5, *, exclude: Any = None) -> RankedProbabilities:
         """Rank the labels of each row, with the probability that each is right.
+
+        Parameters
+        ----------
+        X, k, exclude
+            As for `predict_topk`.
 
         Returns
         -------
@@ -443,9 +457,12 @@ class NeighbourEstimator(Estimator):
         X = self._check_columns(model, X)
         check_count(k, "k")
         ranking, queries = model.ranking, model.queries(X)
+        excluded, n_ranked = _excluded(model, queries, int(k), exclude)
         found = ranking.find(model, queries, options)
-        best = ranking.rank_found(model, queries, found, model.n_ranked(int(k)), options)
+        best = ranking.rank_found(model, queries, found, n_ranked, options)
         whole: Any = (*best, ranking.probabilities(best, found))
+        if excluded is not None:
+            whole = leave_out(excluded, int(k), *whole)
         if k > model.labels.n_labels:
             whole = pad_to(int(k), *whole)
         return RankedProbabilities(*model.placement.as_input_kind(X, *whole))
@@ -532,11 +549,15 @@ class NeighbourEstimator(Estimator):
         X = self._check_columns(model, X)
         return _chosen_as_given(model, *self._matrices(model, X, "predicted"))
 
-    def _ranked(self, model: Model, X: Any, k: int) -> Ranking:
+    def _ranked(self, model: Model, X: Any, k: int, exclude: Any = None) -> Ranking:
         """Rank the labels of each row: arrays (n_queries, k) of X's library."""
         X = self._check_columns(model, X)
         check_count(k, "k")
-        best = model.ranking.rank(model, model.queries(X), model.n_ranked(int(k)), self.options)
+        queries = model.queries(X)
+        excluded, n_ranked = _excluded(model, queries, int(k), exclude)
+        best = model.ranking.rank(model, queries, n_ranked, self.options)
+        if excluded is not None:
+            best = Ranking(*leave_out(excluded, int(k), *best))
         if k > model.labels.n_labels:
             best = Ranking(*pad_to(int(k), *best))
         return Ranking(*model.placement.as_input_kind(X, *best))
@@ -725,6 +746,14 @@ def check_training_rows(n_rows: int, n_label_rows: int) -> None:
         raise ValueError(f"X has {n_rows} rows but y has {n_label_rows}")
     if n_rows == 0:
         raise ValueError("X has no rows: there is nothing to learn from")
+
+
+def _excluded(model: Model, queries: Queries, k: int, exclude: Any) -> tuple[LabelRows | None, int]:
+    """What is to be left out of a ranking, and how many labels to rank so that k are left."""
+    if exclude is None:
+        return None, model.n_ranked(k)
+    excluded = excluded_labels(exclude, queries.n_rows, model.labels.n_labels)
+    return excluded, model.n_ranked(k + longest_row(excluded))
 
 
 def _label_values(model: Model) -> NDArray[Any]:

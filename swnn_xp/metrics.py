@@ -3,7 +3,9 @@
 Those that end in ``_at_k`` take the true labels and a ranking (``labels`` of
 `SWNNClassifier.predict_topk`, ids best first, -1 where there is none) and return a number between 0
 and 1. They are means over all rows, and a row without true labels counts as 0, unless they say
-otherwise. `f1_micro` and `f1_macro` take a matrix of the labels that were predicted.
+otherwise. Labels that a row must not get, ``exclude`` as for ``predict_topk``, are taken out of its
+ranking first: give some labels more than k then, for those behind them move up. `f1_micro` and
+`f1_macro` take a matrix of the labels that were predicted.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swnn_xp.checks import check_count, check_exponent
 from swnn_xp.rows.canonical import label_rows
+from swnn_xp.rows.excluded import excluded_labels, leave_out
 from swnn_xp.rows.records import LabelRows
 
 __all__ = [
@@ -37,7 +40,7 @@ __all__ = [
 ]
 
 
-def precision_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
+def precision_at_k(y_true: Any, labels: ArrayLike, k: int, *, exclude: Any = None) -> float:
     """Share of the first ``k`` labels that are right.
 
     Examples
@@ -45,7 +48,7 @@ def precision_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> precision_at_k([[1, 0, 1], [0, 1, 0]], [[0, 1], [2, 1]], k=2)
     0.5
     """
-    compared = _compare(y_true, labels, k)
+    compared = _compare(y_true, labels, k, exclude)
     return _mean(compared.hits.sum(axis=1) / k)
 
 
@@ -61,7 +64,7 @@ def max_precision_at_k(y_true: Any, k: int) -> float:
     return _mean(np.minimum(np.diff(label_rows(y_true, "y_true").indptr), k) / k)
 
 
-def recall_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
+def recall_at_k(y_true: Any, labels: ArrayLike, k: int, *, exclude: Any = None) -> float:
     """Share of the true labels that are among the first ``k``.
 
     Examples
@@ -69,11 +72,11 @@ def recall_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> recall_at_k([[1, 0, 1], [0, 1, 0]], [[0, 1], [2, 1]], k=2)
     0.75
     """
-    compared = _compare(y_true, labels, k)
+    compared = _compare(y_true, labels, k, exclude)
     return _mean(compared.hits.sum(axis=1) / np.maximum(np.diff(compared.truth.indptr), 1))
 
 
-def r_precision_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
+def r_precision_at_k(y_true: Any, labels: ArrayLike, k: int, *, exclude: Any = None) -> float:
     """Right labels among the first ``k``, relative to the most that the row allows (RP@k).
 
     A row with n true labels counts as its hits divided by min(k, n). Rows without true labels are
@@ -84,13 +87,13 @@ def r_precision_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> r_precision_at_k([[1, 0, 1], [0, 1, 0], [0, 0, 0]], [[0, 1], [2, 1], [0, 1]], k=2)
     0.75
     """
-    compared = _compare(y_true, labels, k)
+    compared = _compare(y_true, labels, k, exclude)
     sizes = np.diff(compared.truth.indptr)
     some = sizes > 0
     return _mean(compared.hits.sum(axis=1)[some] / np.minimum(sizes[some], k))
 
 
-def ndcg_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
+def ndcg_at_k(y_true: Any, labels: ArrayLike, k: int, *, exclude: Any = None) -> float:
     """Discounted gain of the first ``k`` labels, relative to the best possible order.
 
     Examples
@@ -98,7 +101,7 @@ def ndcg_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> ndcg_at_k([[1, 0, 0]], [[0, 1]], k=2)
     1.0
     """
-    compared = _compare(y_true, labels, k)
+    compared = _compare(y_true, labels, k, exclude)
     return _mean((compared.hits * _discounts(k)).sum(axis=1) / _ideal_gain(compared.truth, k))
 
 
@@ -142,7 +145,9 @@ def propensities_of_counts(
     return found
 
 
-def psp_at_k(y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -> float:
+def psp_at_k(
+    y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike, *, exclude: Any = None
+) -> float:
     """Precision at ``k`` with rare labels weighing more, relative to the best attainable.
 
     Examples
@@ -150,13 +155,15 @@ def psp_at_k(y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -> f
     >>> psp_at_k([[1, 1]], [[0]], k=1, propensity=[0.5, 0.25])
     0.5
     """
-    compared = _compare(y_true, labels, k)
+    compared = _compare(y_true, labels, k, exclude)
     gain = 1 / np.asarray(propensity, np.float64)
     reached = (compared.hits * _gains(compared.labels, gain)).sum(axis=1)
     return _ratio(reached, _best_gains(compared.truth, gain, k).sum(axis=1))
 
 
-def psndcg_at_k(y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -> float:
+def psndcg_at_k(
+    y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike, *, exclude: Any = None
+) -> float:
     """Discounted gain with rare labels weighing more, relative to the best attainable.
 
     Examples
@@ -164,7 +171,7 @@ def psndcg_at_k(y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -
     >>> psndcg_at_k([[1, 1]], [[1, 0]], k=2, propensity=[0.5, 0.25])
     1.0
     """
-    compared = _compare(y_true, labels, k)
+    compared = _compare(y_true, labels, k, exclude)
     gain = 1 / np.asarray(propensity, np.float64)
     ideal = _ideal_gain(compared.truth, k)
     reached = (compared.hits * _gains(compared.labels, gain) * _discounts(k)).sum(axis=1)
@@ -172,7 +179,7 @@ def psndcg_at_k(y_true: Any, labels: ArrayLike, k: int, propensity: ArrayLike) -
     return _ratio(reached / ideal, best / ideal)
 
 
-def coverage_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
+def coverage_at_k(y_true: Any, labels: ArrayLike, k: int, *, exclude: Any = None) -> float:
     """Share of the labels that occur in ``y_true`` and were rightly predicted at least once.
 
     Examples
@@ -180,7 +187,7 @@ def coverage_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> coverage_at_k([[1, 0, 1], [0, 1, 0]], [[0, 1], [2, 1]], k=2)
     0.6666666666666666
     """
-    compared = _compare(y_true, labels, k)
+    compared = _compare(y_true, labels, k, exclude)
     occurring = np.unique(compared.truth.indices).size
     return np.unique(compared.labels[compared.hits]).size / occurring if occurring else 0.0
 
@@ -230,7 +237,7 @@ def f1_macro(y_true: Any, y_pred: Any) -> float:
     return _macro(_predicted_counts(y_true, y_pred))
 
 
-def f1_micro_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
+def f1_micro_at_k(y_true: Any, labels: ArrayLike, k: int, *, exclude: Any = None) -> float:
     """`f1_micro` of a prediction that consists of the first ``k`` labels of each row.
 
     Examples
@@ -238,10 +245,10 @@ def f1_micro_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> f1_micro_at_k([[1, 0, 1], [0, 1, 1]], [[0, 1], [2, -1]], k=1)
     0.6666666666666666
     """
-    return _micro(_ranked_counts(y_true, labels, k))
+    return _micro(_ranked_counts(y_true, labels, k, exclude))
 
 
-def f1_macro_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
+def f1_macro_at_k(y_true: Any, labels: ArrayLike, k: int, *, exclude: Any = None) -> float:
     """`f1_macro` of a prediction that consists of the first ``k`` labels of each row.
 
     Examples
@@ -249,7 +256,7 @@ def f1_macro_at_k(y_true: Any, labels: ArrayLike, k: int) -> float:
     >>> f1_macro_at_k([[1, 0, 1], [0, 1, 1]], [[0, 1], [2, -1]], k=1)
     0.5555555555555555
     """
-    return _macro(_ranked_counts(y_true, labels, k))
+    return _macro(_ranked_counts(y_true, labels, k, exclude))
 
 
 class Reliability(NamedTuple):
@@ -311,8 +318,8 @@ def _predicted_counts(y_true: Any, y_pred: Any) -> _Counts:
     return _counts(truth, shared % truth.n_labels, guess.indices)
 
 
-def _ranked_counts(y_true: Any, labels: ArrayLike, k: int) -> _Counts:
-    truth, ranked, hits = _compare(y_true, labels, k)
+def _ranked_counts(y_true: Any, labels: ArrayLike, k: int, exclude: Any) -> _Counts:
+    truth, ranked, hits = _compare(y_true, labels, k, exclude)
     return _counts(truth, ranked[hits], ranked[ranked >= 0])
 
 
@@ -340,16 +347,19 @@ class _Compared(NamedTuple):
     hits: NDArray[np.bool_]  # (n_rows, k)
 
 
-def _compare(y_true: Any, labels: ArrayLike, k: int) -> _Compared:
+def _compare(y_true: Any, labels: ArrayLike, k: int, exclude: Any = None) -> _Compared:
     check_count(k, "k")
     truth, ranked = label_rows(y_true, "y_true"), np.asarray(labels)
     if ranked.ndim != 2 or ranked.shape[0] != truth.n_rows:
         raise ValueError(f"labels must have {truth.n_rows} rows, got shape {ranked.shape}")
     if ranked.shape[1] < k:
         raise ValueError(f"labels has {ranked.shape[1]} columns, fewer than k = {k}")
-    ranked = ranked[:, :k].astype(np.int64)
     if ranked.size and not (ranked.min() >= -1 and ranked.max() < truth.n_labels):
         raise ValueError(f"labels must lie in -1..{truth.n_labels - 1}")
+    if exclude is not None:
+        excluded = excluded_labels(exclude, truth.n_rows, truth.n_labels)
+        (ranked,) = leave_out(excluded, k, ranked.astype(np.int64))
+    ranked = ranked[:, :k].astype(np.int64)
     known = _pairs(truth)
     asked = np.arange(truth.n_rows)[:, None] * truth.n_labels + ranked
     at = np.searchsorted(known, asked)

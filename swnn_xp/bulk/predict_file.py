@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+import numpy as np
+
 from swnn_xp.bulk.journal import Mark, ResumableOutput
 from swnn_xp.bulk.lines import LineWriter, encode_lines
 from swnn_xp.bulk.sources import RowBlock, RowId, RowMap, RowSource, file_identity
 from swnn_xp.checks import check_count
+from swnn_xp.io import read_pairs
 from swnn_xp.io.files import DirectOutput, Writable, can_rewind
 from swnn_xp.loading import AnyModel
 from swnn_xp.results import RankedProbabilities
@@ -76,6 +79,8 @@ class PredictJob:
     """Rows that are read, predicted and written together."""
     row_map: Path | None = None
     """Ids of the rows, one per line."""
+    exclude: Path | None = None
+    """Pairs of a row and a label that it must not get, one per line."""
     model: str = ""
     """Identifies the model among others of its shape, such as a digest of its manifest."""
 
@@ -190,9 +195,35 @@ def predict_directly(
 def predict_blocks(clf: AnyModel, job: PredictJob, start: Mark) -> Iterator[PredictedBlock]:
     """Predict block by block."""
     k = min(job.k, clf.n_labels_)
+    filtered, last = None if job.exclude is None else _Filter(job.exclude), start.row
     for block, end in _overlapping(job, _blocks(job, start)):
-        best = clf.topk_probabilities(block.X, k=k)
-        yield PredictedBlock(end.rows_before + block.first_row, block.ids, best, end, block.errors)
+        first = end.rows_before + block.first_row
+        last = first + block.X.shape[0]
+        exclude = None if filtered is None else filtered.pairs(first, last)
+        best = clf.topk_probabilities(block.X, k=k, exclude=exclude)
+        yield PredictedBlock(first, block.ids, best, end, block.errors)
+    if filtered is not None:
+        filtered.check_end(last)
+
+
+class _Filter:
+    """Labels that rows must not get."""
+
+    def __init__(self, path: Path) -> None:
+        pairs = read_pairs(path)
+        self._path, self._pairs = path, pairs[np.argsort(pairs[:, 0], kind="stable")]
+
+    def pairs(self, first: int, last: int) -> Any:
+        """Pairs of a run of rows, counted from its first."""
+        low, high = np.searchsorted(self._pairs[:, 0], [first, last])
+        return self._pairs[low:high] - [first, 0]
+
+    def check_end(self, n_rows: int) -> None:
+        """Raise ValueError if there are pairs of rows that never came."""
+        if self._pairs.size and self._pairs[-1, 0] >= n_rows:
+            raise ValueError(
+                f"{self._path}: names row {self._pairs[-1, 0]}, but there are {n_rows} rows"
+            )
 
 
 def _written(clf: AnyModel, job: PredictJob, start: Mark) -> Iterator[tuple[Mark, bytes]]:
@@ -226,6 +257,7 @@ def _identity(clf: AnyModel, job: PredictJob) -> dict[str, Any]:
     return {
         "sources": [source.identity() for source in job.sources],
         "row_map": None if job.row_map is None else file_identity(job.row_map),
+        "exclude": None if job.exclude is None else file_identity(job.exclude),
         **job.writer.identity(),
         "compression": job.compression,
         "k": job.k,

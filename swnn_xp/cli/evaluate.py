@@ -27,13 +27,17 @@ from swnn_xp.cli.common import (
 from swnn_xp.cli.inputs import (
     add_evaluated_text,
     add_feature_checks,
+    add_filter,
     check_features,
     check_text_options,
     read_known,
 )
 from swnn_xp.diagnostics.latency import latencies
+from swnn_xp.io import read_pairs
 from swnn_xp.loading import AnyModel, is_ranked, kind_of
+from swnn_xp.model.targets import label_matrix
 from swnn_xp.progress import in_blocks
+from swnn_xp.rows.excluded import excluded_labels
 
 _BLOCK = 1024
 _KS = (1, 3, 5)
@@ -60,6 +64,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         metavar=("A", "B"),
         help="constants of the propensity model (0.55 1.5)",
     )
+    add_filter(parser, "FILE")
     add_feature_checks(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument(
@@ -89,7 +94,11 @@ def run(args: argparse.Namespace) -> None:
                 f"{args.file}: has {y.shape[1]} labels, but the model was fitted with "
                 f"{clf.n_labels_}"
             )
-    measured = measure(clf, X, y, *args.propensity)
+    exclude = None
+    if args.filter is not None:
+        pairs = read_pairs(args.filter)
+        exclude = label_matrix(excluded_labels(pairs, X.shape[0], clf.n_labels_))
+    measured = measure(clf, X, y, *args.propensity, exclude=exclude)
     print(json.dumps(measured._asdict()) if args.json else format_measured(measured))
     if args.html is not None:
         _write_page(args.html, measured, args.file.resolve())
@@ -127,12 +136,17 @@ def report(clf: AnyModel, X: Any, y: Any) -> str:
     return format_measured(measure(clf, X, y))
 
 
-def measure(clf: AnyModel, X: Any, y: Any, A: float = 0.55, B: float = 1.5) -> Measured:
-    """Measure quality over all rows and latency over some."""
+def measure(
+    clf: AnyModel, X: Any, y: Any, A: float = 0.55, B: float = 1.5, *, exclude: Any = None
+) -> Measured:
+    """Measure quality over all rows and latency over some.
+
+    ``exclude`` is a sparse matrix of labels that rows must not get.
+    """
     if X.shape[0]:
         clf.predict_topk(X[:1], k=1)  # the first answer loads or compiles kernels
     started = time.perf_counter()
-    labels, probabilities = ranked_labels(clf, X, max(_KS))
+    labels, probabilities = ranked_labels(clf, X, max(_KS), exclude)
     seconds = time.perf_counter() - started
     reliable = metrics.reliability(y, labels, probabilities)
     return Measured(
@@ -186,11 +200,12 @@ def _parameters(clf: AnyModel) -> dict[str, float]:
     return found
 
 
-def ranked_labels(clf: AnyModel, X: Any, k: int) -> tuple[Any, Any]:
+def ranked_labels(clf: AnyModel, X: Any, k: int, exclude: Any = None) -> tuple[Any, Any]:
     """Rank labels in blocks, with progress: labels, and the probability of each."""
     labels, probabilities = [np.empty((0, k), np.int64)], [np.empty((0, k))]
     for start, stop in in_blocks(X.shape[0], _BLOCK, "rows"):
-        best = clf.topk_probabilities(X[start:stop], k=k)
+        out = None if exclude is None else exclude[start:stop]
+        best = clf.topk_probabilities(X[start:stop], k=k, exclude=out)
         labels.append(best.labels)
         probabilities.append(best.probabilities)
     return np.concatenate(labels), np.concatenate(probabilities)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from swnn_xp.bulk.records import InputFeatures
 from swnn_xp.bulk.sources import JsonRows, RowSource, open_source
 from swnn_xp.checks import check_same_names, fingerprint
-from swnn_xp.cli.common import find_names, given
+from swnn_xp.cli.common import find_names, given, input_path
 from swnn_xp.io import read_names
 from swnn_xp.io.files import BOM, can_rewind, open_input
 from swnn_xp.io.grammar import LineError, parse_header
@@ -36,6 +36,16 @@ def add_feature_checks(parser: argparse.ArgumentParser) -> None:
         "--ignore-feature-map",
         action="store_true",
         help="do not compare feature_map.txt beside a file with the model's names",
+    )
+
+
+def add_filter(parser: argparse.ArgumentParser, data: str) -> None:
+    """Add --filter; ``data`` is the file in the help."""
+    parser.add_argument(
+        "--filter",
+        type=input_path,
+        metavar="PAIRS",
+        help=f"labels that rows of {data} must not get: a line for each, row and label",
     )
 
 

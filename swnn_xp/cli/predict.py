@@ -40,6 +40,7 @@ from swnn_xp.cli.common import (
 )
 from swnn_xp.cli.inputs import (
     add_feature_checks,
+    add_filter,
     open_checked,
 )
 from swnn_xp.io.files import can_rewind, is_special
@@ -114,6 +115,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--skip-bad", action="store_true",
         help="write an error for a bad line of JSON and go on; without it the command ends there",
     )  # fmt: skip
+    add_filter(parser, "the files, taken together")
     add_feature_checks(parser)
     add_strict(parser)
     parser.set_defaults(run=run)
@@ -129,7 +131,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _predict_here(args: argparse.Namespace) -> None:
     to_stdout = is_stdout(args.output)
-    check_outputs([args.output], [*args.files, args.row_map])
+    check_outputs([args.output], [*args.files, args.row_map, args.filter])
     out_format = choose_format(None if to_stdout else args.output, args.format)
     if args.skip_bad and out_format.name == PARQUET:
         raise ValueError("--skip-bad writes errors as text: name a TSV, CSV or JSON lines file")
@@ -163,6 +165,7 @@ def _job(
         k=args.k,
         block_rows=args.rows,
         row_map=args.row_map,
+        exclude=args.filter,
         model=model_digest(args.model),
     )
 
@@ -242,6 +245,8 @@ def _check_cluster_args(args: argparse.Namespace) -> None:
     """Refuse what only a single process can do, before anything is started."""
     if is_stdout(args.output):
         raise ValueError("--cluster writes a folder of files: name it with -o")
+    if args.filter is not None:
+        raise ValueError("--cluster can't leave out pairs: leave out --filter")
     if args.skip_bad:
         raise ValueError("--cluster can't skip bad lines: leave out --skip-bad")
     if args.format is not None and args.format not in FORMATS:

@@ -467,6 +467,38 @@ def iter_names(path: PathLike, *, encoding: str = "utf-8") -> Iterator[str]:
                 raise FormatError(path, number, f"byte 0x{byte:02x} is not {encoding}") from None
 
 
+def read_pairs(path: PathLike) -> npt.NDArray[np.int64]:
+    """Read pairs of a row and a label, one per line: what ``exclude`` of the estimators takes.
+
+    The repository's label-feature sets have such files, ``filter_labels_test.txt``.
+
+    Parameters
+    ----------
+    path : str or path
+        File to read: plain, gzip or xz.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "filter_labels_test.txt")
+    >>> write_names(path, ["0 7", "2 15"])
+    >>> read_pairs(path).tolist()
+    [[0, 7], [2, 15]]
+    """
+    pairs = []
+    for number, line in enumerate(iter_names(path), start=1):
+        fields = line.split()
+        if not fields:
+            continue
+        if len(fields) != 2 or not all(field.isascii() and field.isdigit() for field in fields):
+            shown = line if len(line) <= 40 else line[:40] + "..."
+            raise FormatError(path, number, f"{shown!r} is not a row and a label")
+        pairs.append([int(field) for field in fields])
+        if max(pairs[-1]) > MAX_ID:
+            raise FormatError(path, number, f"{max(pairs[-1])} is beyond {MAX_ID}")
+    return np.asarray(pairs, np.int64).reshape(-1, 2)
+
+
 def write_names(path: PathLike, names: Iterable[str]) -> None:
     r"""Write names as UTF-8, one per line; the file appears complete or not at all.
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from swnn_xp import SWNNClassifier, write_xmc
+from swnn_xp import SWNNClassifier, write_names, write_xmc
 from swnn_xp.bulk.journal import ResumableOutput
 from swnn_xp.bulk.lines import FORMATS, Columns, LineWriter, Threshold
 from swnn_xp.bulk.predict_file import PredictJob, predict_file, predict_stream
@@ -145,11 +145,13 @@ def test_another_job_is_not_resumed(clf, job, out):
     named = writer("tsv", [f"label {i}" for i in range(5)])
     likely = replace(job.writer, threshold=Threshold(0.5))
     (out.parent / "map.txt").write_text("name\n" * 53)
+    (out.parent / "pairs.txt").write_text("0 1\n")
     changes = (
         {"model": "another"},
         {"k": 2},
         {"compression": "gz"},
         {"row_map": out.parent / "map.txt"},
+        {"exclude": out.parent / "pairs.txt"},
         *({"writer": other} for other in (writer("jsonl"), named, likely)),
     )
     left = here(out)
@@ -257,3 +259,19 @@ def test_the_command(model, tmp_path, capsys):
         assert out.read_text() == capsys.readouterr().out
     assert json.loads(out.read_text().splitlines()[52])["row"] == 52
     assert main(["predict", model, train, "-o", str(out), "-k", "0"]) == 2
+
+
+def test_pairs_are_left_out(clf, job, out):
+    exclude = np.random.default_rng(2).random((53, 5)) < 0.4
+    pairs = np.argwhere(exclude)[::-1]
+    write_names(out.parent / "pairs.txt", [f"{row} {label}" for row, label in pairs])
+    assert predict_file(clf, replace(job, exclude=out.parent / "pairs.txt"), out) == 53
+    best = clf.topk_probabilities(X, k=3, exclude=pairs)
+    assert out.read_text().partition("\n")[2] == writer("tsv").lines(0, best)
+
+
+def test_a_pair_of_no_row_is_named(clf, job, out):
+    write_names(out.parent / "pairs.txt", ["53 0"])
+    with pytest.raises(ValueError, match="pairs.txt: names row 53, but there are 53 rows"):
+        predict_file(clf, replace(job, exclude=out.parent / "pairs.txt"), out)
+    assert not out.exists()

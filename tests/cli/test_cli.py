@@ -194,3 +194,34 @@ def test_demo(capsys):
     out = capsys.readouterr().out
     assert "Debian packages" in out
     assert "Why the first one:" in out
+
+
+def test_pairs_are_left_out(files, model, capsys):
+    write_names(files / "pairs.txt", ["0 1", "0 0", "", "3 2"])
+    test = str(files / "test.txt.xz")
+    assert main(["predict", str(model), test, "--filter", str(files / "pairs.txt")]) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()[1:]]
+    assert not {("0", "green"), ("0", "red"), ("3", "blue")} & {(row[0], row[2]) for row in rows}
+    assert main(["evaluate", str(model), test, "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)["quality"]["P"]["5"]
+    pairs = [f"{row} {label}" for row in range(7) for label in range(4)]
+    write_names(files / "pairs.txt", pairs)
+    given = ["--filter", str(files / "pairs.txt"), "--json"]
+    assert main(["evaluate", str(model), test, *given]) == 0
+    assert json.loads(capsys.readouterr().out)["quality"]["P"]["5"] < whole
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("0 1 1", "pairs.txt:2: '0 1 1' is not a row and a label"),
+        ("0 -1", "pairs.txt:2: '0 -1' is not a row and a label"),
+        ("0 99999999999", "pairs.txt:2: 99999999999 is beyond"),
+        ("0 5", "exclude: pair 1 has label 5, outside 0..4"),
+    ],
+)
+def test_pairs_that_make_no_sense_are_refused(files, model, capsys, line, message):
+    write_names(files / "pairs.txt", ["0 1", line])
+    given = str(files / "test.txt.xz"), "--filter", str(files / "pairs.txt")
+    assert main(["evaluate", str(model), *given]) == 2
+    assert message in capsys.readouterr().err

@@ -99,13 +99,13 @@ class Native:
         X = self.bring(X)
         return self.checked(X, super().kneighbors(X, n_neighbors))
 
-    def predict_topk(self, X: Any, k: int = 5) -> Any:
+    def predict_topk(self, X: Any, k: int = 5, **options: Any) -> Any:
         X = self.bring(X)
-        return self.checked(X, super().predict_topk(X, k))
+        return self.checked(X, super().predict_topk(X, k, **options))
 
-    def topk_probabilities(self, X: Any, k: int = 5) -> Any:
+    def topk_probabilities(self, X: Any, k: int = 5, **options: Any) -> Any:
         X = self.bring(X)
-        return self.checked(X, super().topk_probabilities(X, k))
+        return self.checked(X, super().topk_probabilities(X, k, **options))
 
     def decision_function(self, X: Any) -> Any:
         X = self.bring(X)

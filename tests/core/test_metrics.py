@@ -144,3 +144,23 @@ def test_empty_and_wrong_input():
         metrics.precision_at_k(Y, LABELS + 4, 1)
     with pytest.raises(ValueError, match="k must be"):
         metrics.precision_at_k(Y, LABELS, 0)
+
+
+def test_excluded_labels_are_taken_out_of_the_ranking_first():
+    rng = np.random.default_rng(3)
+    truth = rng.random((30, 9)) < 0.3
+    out = (rng.random((30, 9)) < 0.3) & (rng.random((30, 1)) < 0.8)
+    ranked = np.argsort(rng.random((30, 9)), axis=1)
+    left = [[label for label in row if not out[i, label]] for i, row in enumerate(ranked)]
+    left = np.asarray([row + [-1] * (9 - len(row)) for row in left])
+    exclude = sp.csr_array(out.astype(int))
+    propensity = rng.random(9) + 0.1
+    for k in (1, 3, 5):
+        for metric in (
+            metrics.precision_at_k, metrics.recall_at_k, metrics.r_precision_at_k,
+            metrics.ndcg_at_k, metrics.coverage_at_k, metrics.f1_micro_at_k, metrics.f1_macro_at_k,
+        ):  # fmt: skip
+            assert metric(truth, ranked, k, exclude=exclude) == metric(truth, left, k)
+        for metric in (metrics.psp_at_k, metrics.psndcg_at_k):
+            found = metric(truth, ranked, k, propensity, exclude=np.argwhere(out))
+            assert found == metric(truth, left, k, propensity)
