@@ -16,18 +16,18 @@ help: ## list the targets
 NEW_VENV = { $(PYTHON) -m venv --without-pip $(VENV) && \
   $(PYTHON) -m pip --python $(BIN)/python install $(PIP_QUIET) --no-compile pip; } > /dev/null 2>&1
 
-# One stamp per set of extras, so that `make demo` installs the core only. Python compiles what the
-# demo imports; all files, which takes longer than installing them, only where many processes start.
+# One stamp per set of extras, so that `make demo` installs little. Python compiles what the demo
+# imports; all files, which takes longer than installing them, only where many processes start.
 $(VENV)/.has-%: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "swnn_xp needs Python 3.11 or later; say which: make PYTHON=python3.12 ..." >&2; exit 2; }
 	@echo "installing swnn_xp ($*) into $(VENV) ..." >&2
 	@test -x $(BIN)/pip || $(NEW_VENV) || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install $(PIP_QUIET) --no-compile -e '.$(if $(filter core,$*),,[$*])'
-	@$(if $(filter core,$*),,$(BIN)/python -m compileall -qq -j 0 -x /tests/ $(VENV)/lib || true)
+	@$(if $(filter core serve,$*),,$(BIN)/python -m compileall -qq -j 0 -x /tests/ $(VENV)/lib || true)
 	@touch $@
 
-demo: $(VENV)/.has-core ## the main job on the data set shipped with the package, within a minute
+demo: $(VENV)/.has-serve ## the main job on the data set in the package, within a minute; in a terminal, then a page to try it on
 	@$(BIN)/swnn demo
 
 # The kernels are compiled first, by two processes: each of pytest's would compile them all, and one

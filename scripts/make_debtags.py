@@ -29,16 +29,11 @@ from pathlib import Path
 
 import numpy as np
 
+from swnn_xp.datasets.reading import DEBTAGS_STOP_WORDS, DEBTAGS_WORD
+
 TARGET = Path(__file__).parent.parent / "swnn_xp" / "datasets" / "debtags" / "debtags.npz.xz"
-WORD = re.compile(r"[a-z][a-z0-9+#-]*[a-z0-9+#]")
+WORD = re.compile(DEBTAGS_WORD)
 MIN_ROWS = 3  # a word must occur in this many training rows
-STOP_WORDS = """
-about after all also an and any are as at be been before being between both but by can do does
-during each for from has have how if in into is it its may more most no not of on only or other
-our out over same so some such than that the their them then there these they this those through
-to too under up us use used using very via was we were what when where which while who will with
-within you your
-"""
 
 
 def stanzas(lines: Iterable[str]) -> Iterator[dict[str, str]]:
@@ -112,7 +107,7 @@ def build(packages: dict[str, dict[str, str]]) -> dict[str, np.ndarray]:
     words = [Counter(WORD.findall(packages[name]["Description"].lower())) for name in names]
     tags = [re.split(r"[,\s]+", packages[name]["Tag"].strip(", \n")) for name in names]
 
-    stop_words = set(STOP_WORDS.split())
+    stop_words = set(DEBTAGS_STOP_WORDS.split())
     rows_with = Counter(word for row in words[:n_train] for word in row)
     kept = [word for word, n in rows_with.items() if n >= MIN_ROWS and word not in stop_words]
     features = sorted(kept, key=lambda word: (-rows_with[word], word))

@@ -23,6 +23,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from swnn_xp.text.vectorizer import Analysis, TextVectorizer, Weighting
+
 
 @dataclass(frozen=True, repr=False)
 class Dataset:
@@ -40,6 +42,9 @@ class Dataset:
         One name per column; empty if the set has no names.
     row_names_train, row_names_test : list of str
         One name per row; empty if the set has no names.
+    vectorizer : TextVectorizer or None
+        Turns texts into such rows, for ``fit(..., vectorizer=)``; None if it is not known how the
+        rows were made.
     differences : tuple of str
         Differences from the published figures, one sentence each. `load` reports a mismatch here
         and raises no warning.
@@ -54,6 +59,7 @@ class Dataset:
     label_names: list[str]
     row_names_train: list[str]
     row_names_test: list[str]
+    vectorizer: TextVectorizer | None = None
     differences: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -351,6 +357,16 @@ def _weighted(dataset: Dataset) -> Dataset:
     return replace(dataset, X_train=tfidf(dataset.X_train, idf), X_test=tfidf(dataset.X_test, idf))
 
 
+DEBTAGS_WORD = r"[a-z][a-z0-9+#-]*[a-z0-9+#]"
+DEBTAGS_STOP_WORDS = """
+about after all also an and any are as at be been before being between both but by can do does
+during each for from has have how if in into is it its may more most no not of on only or other
+our out over same so some such than that the their them then there these they this those through
+to too under up us use used using very via was we were what when where which while who will with
+within you your
+"""
+
+
 def load_debtags(weighting: Literal["tfidf", "counts"]) -> Dataset:
     """Read debtags from the package and weight its term counts."""
     packed = resources.files(__package__).joinpath("debtags", "debtags.npz.xz").read_bytes()
@@ -364,9 +380,11 @@ def load_debtags(weighting: Literal["tfidf", "counts"]) -> Dataset:
         ones = np.ones(len(arrays["y_steps"]), dtype=np.int8)
         y = _unpack(arrays["y_lengths"], arrays["y_steps"], ones, len(labels))
     X_train, X_test = X[:n_train], X[n_train:]
+    idf = None
     if weighting == "tfidf":
         idf = idf_weights(X_train)
         X_train, X_test = tfidf(X_train, idf), tfidf(X_test, idf)
+    stop_words = tuple(DEBTAGS_STOP_WORDS.split())
     return Dataset(
         name="debtags",
         X_train=X_train,
@@ -377,6 +395,12 @@ def load_debtags(weighting: Literal["tfidf", "counts"]) -> Dataset:
         label_names=labels,
         row_names_train=rows[:n_train],
         row_names_test=rows[n_train:],
+        vectorizer=TextVectorizer(
+            features,
+            idf,
+            Analysis(token_pattern=DEBTAGS_WORD, stop_words=stop_words),
+            Weighting(sublinear_tf=idf is not None, norm=None),
+        ),
     )
 
 

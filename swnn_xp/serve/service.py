@@ -311,6 +311,8 @@ class Service:
     limits : Limits
     token : str, optional
         Allows reloading the model over HTTP; without a token, nobody can.
+    example : str, optional
+        A text that the page starts with, answered.
     **params
         Parameters that override the model's, such as ``n_neighbors``.
 
@@ -335,13 +337,14 @@ class Service:
         threads: int = 1,
         limits: Limits | None = None,
         token: str | None = None,
+        example: str = "",
         **params: Any,
     ) -> None:
         check_count(threads, "threads")
         if token == "":
             raise ValueError("the reload token is empty")
         self.limits = limits or Limits()
-        self._path, self._params = Path(path), params
+        self._path, self._params, self._example = Path(path), params, example
         self._token = None if token is None else token.encode()
         self._reloading = threading.Lock()  # one reload at a time; requests do not wait for it
         self.current = self._load(1, threads)
@@ -412,6 +415,7 @@ class Service:
             label_names=model.label_names is not None,
             text=model.features.vectorizer is not None,
             limits=asdict(self.limits),
+            example=self._example,
         )
 
     def project(self) -> Project:

@@ -135,6 +135,7 @@ class About(msgspec.Struct):  # type: ignore[misc]
     label_names: bool
     text: Annotated[bool, Meta(description="whether the model was fitted on texts")]
     limits: dict[str, float]
+    example: Annotated[str, Meta(description="text that the page starts with")] = ""
 
 
 class Suggestion(msgspec.Struct):  # type: ignore[misc]

@@ -189,13 +189,6 @@ def test_a_closed_pipe_is_no_error(files, model):
     assert "Traceback" not in done.stderr
 
 
-def test_demo(capsys):
-    assert main(["demo"]) == 0
-    out = capsys.readouterr().out
-    assert "Debian packages" in out
-    assert "Why the first one:" in out
-
-
 def test_pairs_are_left_out(files, model, capsys):
     write_names(files / "pairs.txt", ["0 1", "0 0", "", "3 2"])
     test = str(files / "test.txt.xz")

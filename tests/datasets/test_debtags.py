@@ -129,3 +129,23 @@ def test_unknown_name_and_weighting_are_refused() -> None:
         datasets.load("nonsense")
     with pytest.raises(ValueError, match="weighting"):
         datasets.load("debtags", weighting="bm25")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("weighting", ["tfidf", "counts"])
+def test_its_vectoriser_makes_its_rows(weighting: str) -> None:
+    """A text of the counted words of a row, with others in between, gives the row."""
+    data = datasets.load("debtags", weighting=weighting)  # type: ignore[arg-type]
+    counts = datasets.load("debtags", weighting="counts").X_test[:50]
+    texts = [
+        " the, ".join(
+            data.feature_names[j].upper()
+            for j, n in zip(row.indices, row.data, strict=True)
+            for _ in range(int(n))
+        )
+        for row in (counts[[i]] for i in range(50))
+    ]
+    assert data.vectorizer is not None
+    rows = data.vectorizer.transform(texts)
+    assert (rows.indices == data.X_test[:50].indices).all()
+    np.testing.assert_allclose(rows.data, data.X_test[:50].data, rtol=1e-6)
+    assert data.vectorizer.row_and_unknown("The game of Zzyzx")[1] == ["zzyzx"]

@@ -152,7 +152,7 @@ def stderr_of(code, *arguments, **variables):
 def test_a_process_that_compiles_says_so_once(tmp_path):
     assert stderr_of(COMPILES, "windowed", NUMBA_CACHE_DIR=str(tmp_path / "windowed")) == ""
     cold = {"NUMBA_CACHE_DIR": str(tmp_path / "cold")}
-    line = "swnn: compiling kernels once for this machine (10 to 20 s) ...\n"
+    line = "swnn: compiling once for this machine, about 15 s ...\n"
     assert stderr_of(COMPILES, **cold) == line
     assert stderr_of(COMPILES, **cold) == ""
 

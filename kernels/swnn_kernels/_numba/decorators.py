@@ -195,11 +195,10 @@ class _RoutineCompiler(_Compiler):  # type: ignore[misc]
 
 
 class _KernelCompiler(_Compiler):  # type: ignore[misc]
-    """numba's usual passes, announced: they run only where the cache has no code of a kernel."""
+    """Few passes, announced: they run only where the cache has no code of a kernel."""
 
     def define_pipelines(self) -> list[Any]:
-        """Get numba's passes for compiled code."""
-        _announce()
+        """Get the passes for compiled code."""
         _use_library(self.state, _KernelLibrary).enable_object_caching()
         self.state.flags.no_cfunc_wrapper = True
         return _few_passes(self.state)
@@ -210,6 +209,8 @@ class _KernelCompiler(_Compiler):  # type: ignore[misc]
         Compiling makes millions of objects that stay: looking for cycles among them again and again
         takes a sixth of the time.
         """
+        _announce()
+        _show_on_terminal(f"  compiling: {function.__name__.strip('_').replace('_', ' ')} ...")
         was_enabled = gc.isenabled()
         gc.disable()
         try:
@@ -217,6 +218,7 @@ class _KernelCompiler(_Compiler):  # type: ignore[misc]
         finally:
             if was_enabled:
                 gc.enable()
+            _show_on_terminal("")
 
 
 @cache
@@ -224,7 +226,14 @@ def _announce() -> None:
     """Tell, once in a process, why a first call takes so long."""
     if sys.stderr is not None:
         when = "once for this machine" if cache_folder() else "again: no cache folder is writable"
-        print(f"swnn: compiling kernels {when} (10 to 20 s) ...", file=sys.stderr)
+        print(f"swnn: compiling {when}, about 15 s ...", file=sys.stderr)
+
+
+def _show_on_terminal(text: str) -> None:
+    """Replace the line that shows what is being compiled."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
 
 
 @cache

@@ -32,6 +32,10 @@ async function describe() {
     at("words-label").textContent = "Text";
   }
   if (!asText) at("words-label").textContent = "Feature numbers, such as 12 or 12:0.5";
+  if (model.example && !at("words").value) {
+    at("words").value = model.example;
+    at("ask").requestSubmit();
+  }
 }
 
 function rowOf(text) {
