@@ -134,6 +134,24 @@ def _requests():
         }
 
 
+def backends():
+    """Every backend on one CPU thread: a search, and a ranker's answers."""
+    rows = read("backends")
+    lines = [
+        [
+            f"`{row['backend']}`",
+            f"{row['search_ms']:.2f}",
+            f"{row['times_plain']:.2f}",
+            f"{1e3 / row['ranked_ms']:,.0f}",
+            f"{row['ranked_alone_ms']:.1f}",
+        ]
+        for row in rows
+    ]
+    names = ["", "search on EURLEX57K, ms", "times plain SciPy's"]
+    names += ["ranked batch on bibtex, rows/s", "one ranked row, ms"]
+    return markdown(names, lines, len(names) - 1) + "\n\n" + measured(rows)
+
+
 def search():
     """Exact neighbours beside other libraries: time of one query on each data set."""
     rows = read("peers")
@@ -317,6 +335,7 @@ TABLES = {
     "comparison": comparison,
     "sets": sets,
     "search": search,
+    "backends": backends,
     "latency": latency,
     "tradeoffs": tradeoffs,
     "costs": costs,

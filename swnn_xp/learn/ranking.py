@@ -46,7 +46,7 @@ from swnn_xp.vote import Votes, join_rankings, rank, vote, vote_weights
 
 _VOTE_BYTES = 120  # temporaries of a (neighbour, label) pair
 _PAIR_BYTES = 200  # temporaries of a (query, candidate) pair
-_WEIGHT_BYTES = 64  # temporaries of one of its label's weights
+_LOOK_UP_BYTES = 80  # temporaries of one of the query's features, looked up for a candidate
 _NEVER = -(2**62)  # below every score
 _DTYPES = {
     "indptr": np.int64,
@@ -122,6 +122,15 @@ class CandidateRanking(LabelRanking):
         placed: Ranker = held[1]
         return placed
 
+    def _placed_weights(self, ranker: Ranker) -> _WeightTable:
+        """Table of the weights of a placed ranker; made once."""
+        held = self.__dict__.get("_weights")
+        if held is None or held[0] is not ranker:
+            made = _weight_table(ranker, max(self.n_features, 1))
+            held = self.__dict__["_weights"] = ranker, made
+        placed: _WeightTable = held[1]
+        return placed
+
     def rank_found(
         self, model: Model, queries: Queries, found: Neighbours, k: int, options: Options
     ) -> Ranking:
@@ -135,18 +144,18 @@ class CandidateRanking(LabelRanking):
         def rank_block(first: int, last: int) -> Ranking:
             block = Neighbours(found.similarities[first:last, :], found.ids[first:last, :])
             return _rank_block(
-                block, slice_rows(rows, first, last), labels, ranker, self.selection, k
+                block, slice_rows(rows, first, last), labels, ranker, weights, self.selection, k
             )
 
         with placement.current():
             ranker = self.placed_ranker(placement)
+            weights = self._placed_weights(ranker)
             most_votes = found.ids.shape[1] * longest_row(labels)
-            step = self._queries_that_fit(most_votes, options.memory_budget)
+            step = self._queries_that_fit(most_votes, longest_row(rows), options.memory_budget)
             return join_rankings(placement.in_blocks(rows.n_rows, step, rank_block))
 
-    def _queries_that_fit(self, most_votes: int, memory_budget: int) -> int:
-        longest = int(np.diff(self.checked_ranker.indptr).max(initial=0))
-        of_query = self.selection.n_candidates * (_PAIR_BYTES + _WEIGHT_BYTES * longest)
+    def _queries_that_fit(self, most_votes: int, longest: int, memory_budget: int) -> int:
+        of_query = self.selection.n_candidates * (_PAIR_BYTES + _LOOK_UP_BYTES * longest)
         of_query += most_votes * _VOTE_BYTES
         return max(1, memory_budget // (of_query + 1))
 
@@ -380,6 +389,7 @@ def _rank_block(
     queries: QuantisedRows,
     labels: LabelRows,
     ranker: Ranker,
+    weights: _WeightTable,
     selection: Selection,
     k: int,
 ) -> Ranking:
@@ -396,8 +406,7 @@ def _rank_block(
     known, safe = _modelled(pairs, ranker)
     score = _vote_scores(pairs, votes, ranker, known, labels.n_labels)
     if ranker.modelled.shape[0] > 0:
-        linear = _linear_scores(pairs, safe, queries, ranker) * 2**ranker.shift
-        score = score + xp.where(known, linear, xp.zeros_like(linear))
+        score = score + _linear_scores(pairs, safe, known, queries, weights) * 2**ranker.shift
         bias = xp.reshape(xp.take(ranker.biases, xp.reshape(safe, (-1,))), safe.shape)
         score = score + xp.where(safe == label, bias, xp.zeros_like(bias))
     return _best(label, score, k)
@@ -458,23 +467,49 @@ def _look_up(keys: Array, wanted: Array, values: Array) -> tuple[Array, Array]:
     return xp.reshape(picked, wanted.shape), xp.reshape(there, wanted.shape)
 
 
-def _linear_scores(pairs: _Pairs, labels: Array, queries: QuantisedRows, ranker: Ranker) -> Array:
-    """Exact products of the labels' weights and the queries, as sums over runs of weights."""
+class _WeightTable(NamedTuple):
+    """All weights of the label models, to be looked up; an entry that nothing asks for ends them.
+
+    A key is a label times the number of features, plus the feature.
+    """
+
+    keys: Array  # int64, ascending
+    weights: Array  # int16
+
+
+def _weight_table(ranker: Ranker, width: int) -> _WeightTable:
+    xp, dev = array_namespace(ranker.indptr), device(ranker.indptr)
+    n_labels = ranker.indptr.shape[0] - 1
+    numbers = xp.arange(n_labels, dtype=xp.int64, device=dev)
+    at_label = xp.repeat(numbers, ranker.indptr[1:] - ranker.indptr[:-1])
+    keys = at_label * width + xp.astype(ranker.features, xp.int64)
+    end = xp.full((1,), n_labels * width, dtype=xp.int64, device=dev)
+    no_weight = xp.zeros((1,), dtype=ranker.weights.dtype, device=dev)
+    return _WeightTable(xp.concat([keys, end]), xp.concat([ranker.weights, no_weight]))
+
+
+def _linear_scores(
+    pairs: _Pairs, labels: Array, known: Array, queries: QuantisedRows, table: _WeightTable
+) -> Array:
+    """Exact products of the labels' weights and the queries; 0 for labels without a model.
+
+    A query has far fewer features than most of its candidates have weights, so its features are
+    looked up among the weights. The sums are differences of running sums.
+    """
     xp, dev = array_namespace(labels), device(labels)
-    flat, width = xp.reshape(labels, (-1,)), max(queries.n_features, 1)
-    starts = xp.take(ranker.indptr, flat)
-    sizes = xp.take(ranker.indptr, flat + 1) - starts
+    flat, query = xp.reshape(labels, (-1,)), xp.reshape(pairs.query, (-1,))
+    starts = xp.take(queries.indptr, query)
+    sizes = xp.take(queries.indptr, query + 1) - starts
+    sizes = xp.where(xp.reshape(known, (-1,)), sizes, xp.zeros_like(sizes))
     before = xp.cumulative_sum(sizes, dtype=xp.int64, include_initial=True)
-    pair = xp.repeat(xp.arange(flat.shape[0], dtype=xp.int64, device=dev), sizes)
-    entry = xp.arange(pair.shape[0], dtype=xp.int64, device=dev)
-    entry = entry - xp.take(before, pair) + xp.take(starts, pair)
-    feature = xp.astype(xp.take(ranker.features, entry), xp.int64)
-    wanted = xp.take(xp.reshape(pairs.query, (-1,)), pair) * width + feature
-    numbers = xp.arange(queries.n_rows, dtype=xp.int64, device=dev)
-    at_row = xp.repeat(numbers, queries.indptr[1:] - queries.indptr[:-1])
-    keys = at_row * width + xp.astype(queries.indices, xp.int64)
-    values, _ = _look_up(keys, wanted, queries.quantised)
-    products = values * xp.astype(xp.take(ranker.weights, entry), xp.int64)
+    entry = xp.repeat(starts - before[:-1], sizes)
+    entry = entry + xp.arange(entry.shape[0], dtype=xp.int64, device=dev)
+    wanted = xp.repeat(flat * max(queries.n_features, 1), sizes)
+    wanted = wanted + xp.take(queries.indices, entry)
+    at = xp.searchsorted(table.keys, wanted)
+    weights = xp.take(table.weights, at)
+    weights = xp.where(xp.take(table.keys, at) == wanted, weights, xp.zeros_like(weights))
+    products = xp.astype(weights, xp.int64) * xp.take(queries.quantised, entry)
     running = xp.cumulative_sum(products, dtype=xp.int64, include_initial=True)
     sums = xp.take(running, before[1:]) - xp.take(running, before[:-1])
     return xp.reshape(sums, labels.shape)
