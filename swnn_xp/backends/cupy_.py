@@ -382,7 +382,7 @@ class CupyProductIndex(ProductIndex, CupyIndex):
 
     def _dense(self, block: QuantisedRows, values: cupy.ndarray) -> cupy.ndarray:
         # Column-major, as cuSPARSE wants the dense factor.
-        dense = cupy.zeros((block.n_features, block.n_rows), dtype=cupy.float64, order="F")
+        dense = cupy.zeros((block.n_features, block.n_rows), dtype=values.dtype, order="F")
         number = cupy.arange(block.n_rows, dtype=cupy.int64)
         dense[block.indices, cupy.repeat(number, row_sizes(block))] = values
         return dense

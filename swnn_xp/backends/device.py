@@ -21,7 +21,7 @@ from array_api_compat import array_namespace
 from swnn_xp.backends.index import DEFAULT_OPTIONS, PAIR_BYTES, SHARE, Index, Options, RowRunCache
 from swnn_xp.backends.placement import DevicePlacement
 from swnn_xp.results import Neighbours, Ranking
-from swnn_xp.rows.records import Array, QuantisedRows, row_sizes, slice_rows
+from swnn_xp.rows.records import Array, QuantisedRows, longest_row, row_sizes, slice_rows
 from swnn_xp.search import empty_neighbours, kth_by_sorting, merge, shifted, similarity, top_rows
 from swnn_xp.vote import Votes, join_rankings, join_votes
 
@@ -166,6 +166,7 @@ def _queries(found: Neighbours, start: int, stop: int) -> Neighbours:
 
 
 _FEATURE_BYTES = 16  # one (query, feature) pair: the dense quantised values and the dense ones
+_FLOAT32_COUNTS = 2**24  # float32 holds all whole numbers up to here
 _MAX_ENTRIES = 2**31 - 1  # what the 32-bit indices of the libraries' sparse matrices can count
 
 
@@ -184,11 +185,12 @@ class ProductIndex(DeviceIndex):
     def __init__(self, rows: QuantisedRows, placement: DevicePlacement) -> None:
         super().__init__(rows, placement)
         self._rows = rows
+        self._longest = longest_row(rows)
         self._cache: RowRunCache[RowRun] = RowRunCache()
 
     @abstractmethod
     def _dense(self, block: QuantisedRows, values: Array) -> Array:
-        """Make a dense float64 matrix (features, queries) with values at the block's entries."""
+        """Make a dense matrix (features, queries) with values at the block's entries."""
 
     @abstractmethod
     def _times(self, matrix: Any, dense: Array) -> Array:
@@ -204,17 +206,27 @@ class ProductIndex(DeviceIndex):
     def _runs(self, memory_budget: int) -> Sequence[RowRun]:
         return self._cache.get(memory_budget, self._make_runs)
 
+    def _most_rows(self) -> int:
+        """Rows beyond which a run gains nothing, whatever the memory."""
+        return self.n_rows
+
     def _make_runs(self, memory_budget: int) -> Sequence[RowRun]:
-        most_rows = self._memory(memory_budget) // (PAIR_BYTES * SHARE)
-        return [self._run(*run) for run in row_runs(self._rows, most_rows)]
+        fitting = self._memory(memory_budget) // (PAIR_BYTES * SHARE)
+        runs = row_runs(self._rows, min(fitting, self._most_rows()))
+        return [self._run(*run) for run in runs]
 
     def _run(self, first: int, last: int) -> RowRun:
         rows, sparse = slice_rows(self._rows, first, last), self._placement.sparse
         values = self.xp.astype(rows.quantised, self.xp.float64)
         shape = rows.n_rows, rows.n_features
         quantised = sparse(rows.indptr, rows.indices, values, shape)
-        ones = sparse(rows.indptr, rows.indices, self.xp.ones_like(values), shape)
+        ones = sparse(rows.indptr, rows.indices, self._ones(values), shape)
         return RowRun(first, last, quantised, ones)
+
+    def _ones(self, values: Array) -> Array:
+        """A 1 for each value: half as wide, if sums of ones are exact in float32."""
+        exact = self._longest < _FLOAT32_COUNTS
+        return self.xp.ones_like(values, dtype=self.xp.float32 if exact else self.xp.float64)
 
     def _block_size(self, search: Search) -> int:
         budget = search.options.memory_budget
@@ -226,11 +238,13 @@ class ProductIndex(DeviceIndex):
         xp = self.xp
         values = xp.astype(block.quantised, xp.float64)
         quantised = self._dense(block, values)
-        ones = self._dense(block, xp.ones_like(values)) if search.beta else None
+        ones = self._dense(block, self._ones(values)) if search.beta else None
 
         def products(run: RowRun) -> tuple[Array, Array]:
             dots = self._times(run.quantised, quantised)
-            return dots, (dots if ones is None else self._times(run.ones, ones))
+            if ones is None:
+                return dots, dots  # overlaps are not looked at
+            return dots, xp.astype(self._times(run.ones, ones), xp.float64)
 
         sizes = xp.astype(row_sizes(block), xp.float64)
         runs = self._runs(search.options.memory_budget)

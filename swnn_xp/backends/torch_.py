@@ -15,6 +15,7 @@ from swnn_xp.rows.on_device import Entries, compressed_entries, dense_entries, r
 from swnn_xp.rows.records import Array, QuantisedRows, row_sizes
 
 _BLOCK = 64  # wider blocks gain nothing: the dense factor falls out of the caches
+_CACHED_PAIRS = 1 << 20  # (query, row) pairs whose temporaries the CPU's allocator uses again
 
 
 class TorchPlacement(DevicePlacement):
@@ -89,12 +90,16 @@ class TorchIndex(ProductIndex):
     def _block_size(self, search: Search) -> int:
         return min(_BLOCK, super()._block_size(search))
 
+    def _most_rows(self) -> int:
+        on_cpu = self._placement.device.type == "cpu"
+        return _CACHED_PAIRS // _BLOCK if on_cpu else super()._most_rows()
+
     def _kth_largest(self, sims: torch.Tensor, k: int) -> torch.Tensor:
         return torch.topk(sims, k, dim=1, sorted=True).values[:, -1:]
 
     def _dense(self, block: QuantisedRows, values: torch.Tensor) -> torch.Tensor:
         device = values.device
-        dense = torch.zeros((block.n_features, block.n_rows), dtype=torch.float64, device=device)
+        dense = torch.zeros((block.n_features, block.n_rows), dtype=values.dtype, device=device)
         number = torch.arange(block.n_rows, device=device)
         query = torch.repeat_interleave(number, row_sizes(block))
         features = torch.as_tensor(block.indices, dtype=torch.int64)
