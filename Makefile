@@ -53,11 +53,11 @@ faults: $(VENV)/.has-test ## kill saving, appending, compacting, predicting and 
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/checked-kernels $(BIN)/python tests/store/damage.py \
 	  $(or $(SEED),1) $(or $(MODELS),5000) 2> build/faults.log || { tail -20 build/faults.log; exit 1; }
 
-# With torch, CuPy and Dask (shards) where `make test-backends` has installed them.
-SOAK_VENV = $(if $(wildcard $(BACKENDS_VENV)/.done),$(BACKENDS_VENV),$(VENV))
+# The environment with torch, CuPy and Dask (shards) where `make test-backends` has made it.
+FULLEST_VENV = $(if $(wildcard $(BACKENDS_VENV)/.done),$(BACKENDS_VENV),$(VENV))
 
 soak: $(VENV)/.has-test ## every way to an answer against every other, from where the last run stopped; MINUTES= (10), SEED= ROUND= repeats one
-	@OMP_NUM_THREADS=1 PYTHONPATH=tests:scripts $(SOAK_VENV)/bin/python -m soak.soak \
+	@OMP_NUM_THREADS=1 PYTHONPATH=tests:scripts $(FULLEST_VENV)/bin/python -m soak.soak \
 	  $(if $(ROUND),$(or $(SEED),1) $(ROUND),$(or $(MINUTES),10))
 
 promises: ## the table of docs/promises.md out of docs/data/promises
@@ -224,8 +224,8 @@ bench-relearning: $(VENV)/.has-core ## CPU time of training 5, 40, 400 and all l
 # Name of the machine in asv_benchmarks/results; CONTRIBUTING.md says how to add yours.
 MACHINE ?= $(shell uname -n)
 
-bench: $(VENV)/.has-bench ## record the asv suites for this commit; MACHINE=name, BENCH=regex for some of them
-	@$(BIN)/python asv_benchmarks/record.py --machine $(MACHINE) $(if $(COMMIT),--commit $(COMMIT)) $(if $(BENCH),--bench '$(BENCH)')
+bench: $(VENV)/.has-bench ## record the asv suites for this commit, with torch and CuPy where they are in $(BACKENDS_VENV); MACHINE=name, BENCH=regex for some of them
+	@$(FULLEST_VENV)/bin/python asv_benchmarks/record.py --machine $(MACHINE) $(if $(COMMIT),--commit $(COMMIT)) $(if $(BENCH),--bench '$(BENCH)')
 
 # Short suites that most commits can run: a query, a batch, voting, building, training, opening.
 BACKFILL := Session|Throughput.time.*numba|Voting.*numpy|time_build.*numba|Training|Opening.time|_import$$

@@ -10,6 +10,7 @@ from . import data
 from .common import (
     LARGE_BATCH,
     N_NEIGHBORS,
+    BatchSizes,
     ManyAtOnce,
     OneByOne,
     OneBySession,
@@ -58,6 +59,16 @@ class Throughput(ManyAtOnce):
     def peakmem_predict_256_rows(self, backend):
         """Memory of the whole process: the interpreter and the model are part of it."""
         self.clf.predict_topk(self.rows)
+
+
+class Batches(BatchSizes):
+    """The published method."""
+
+    def model(self, backend):
+        return fit(backend)
+
+    def time_predict(self, backend, rows, given):
+        self.ask(backend)
 
 
 class Work(Suite):

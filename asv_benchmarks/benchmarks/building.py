@@ -5,11 +5,11 @@ from __future__ import annotations
 from swnn_xp import SWNNClassifier
 
 from . import data
-from .common import BACKEND_NAMES, Suite, clock, fit, require, wait
+from .common import Suite, clock, fit, measured_backends, require, wait
 
 
 class Building(Suite):
-    params = (BACKEND_NAMES,)
+    params = (measured_backends(),)
     param_names = ("backend",)
 
     def setup(self, backend):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import itertools
 import time
+import warnings
 
 import numpy as np
 
@@ -14,8 +16,34 @@ from swnn_xp.backends import BACKENDS
 
 from . import data, reference
 
-BACKEND_NAMES = list(BACKENDS)
 LARGE_BATCH = 256
+
+
+def measured_backends(batch=1):
+    """Backends that get a figure on this machine: only these are in a dashboard's legend."""
+    return [name for name in BACKENDS if why_not(name, batch) is None]
+
+
+def why_not(backend, batch=1):
+    """Say why a backend is not measured here, or None."""
+    if reason := BACKENDS[backend].unusable():
+        return reason
+    if backend == "cupy" and is_emulated():
+        return "an emulated device says nothing about speed"
+    if batch > 1 and getattr(BACKENDS[backend], "reference", False):
+        return f"{backend} is made to be read, not for batches"
+    return None
+
+
+@functools.cache
+def is_emulated():
+    """Whether CuPy's kernels run on the CPU here."""
+    try:
+        return importlib.util.find_spec("cupy_backends._cupy_on_cpu") is not None
+    except ImportError:
+        return False
+
+
 N_AGREEMENT = 64  # queries whose exact neighbours are kept
 N_NEIGHBORS = 25
 RANKED = "ranked"  # folder of a trained ranker
@@ -45,7 +73,7 @@ class Suite:
         np.save("reference_ids.npy", ids)
         np.save("reference_sims.npy", sims)
         data.write_text("rows.txt", X[:2000], Y[:2000])
-        fit(BACKEND_NAMES[0]).save("model")
+        fit(next(iter(BACKENDS))).save("model")
         save_ranker(X[train], Y[train])
 
 
@@ -55,7 +83,7 @@ class BackendSuite(Suite):
     Its batch is how many rows are asked at once.
     """
 
-    params = (BACKEND_NAMES,)
+    params = (measured_backends(),)
     param_names = ("backend",)
     batch = 1
     is_ready = False
@@ -104,6 +132,7 @@ class OneBySession(Suite):
 class ManyAtOnce(BackendSuite):
     """256 rows in one call; the figure is the time of the call."""
 
+    params = (measured_backends(LARGE_BATCH),)
     batch = LARGE_BATCH
 
     def prepare_rows(self, clf):
@@ -112,6 +141,53 @@ class ManyAtOnce(BackendSuite):
     def ask(self, backend):
         self.clf.predict_topk(self.rows)
         wait(backend)
+
+
+class BatchSizes(Suite):
+    """One call for 256, 4,096 or 65,536 rows that are on the host or on the backend's device.
+
+    The figure is the time of the call. The test rows are asked again and again, in turn.
+    """
+
+    params = (measured_backends(LARGE_BATCH), (256, 4096, 65_536), ("host", "device"))
+    param_names = ("backend", "rows", "given")
+    repeat = (1, 20, 0.8)
+    is_ready = False
+
+    def model(self, backend):
+        raise NotImplementedError
+
+    def setup(self, backend, rows, given):
+        require(backend, rows)
+        if rows > SLOW_BATCH and backend != "numba" and not on_gpu(backend):
+            raise NotImplementedError("takes minutes")
+        if not self.is_ready:
+            self.timer, self.clf = clock(backend), self.model(backend)
+            asked = many_queries(rows)
+            self.rows = asked if given == "host" else on_device(backend, asked)
+            self.ask(backend)
+            self.is_ready = True
+
+    def ask(self, backend):
+        self.clf.predict_topk(self.rows)
+        wait(backend)
+
+
+SLOW_BATCH = 4096  # the largest for backends that need milliseconds per row
+
+
+def on_device(backend, rows):
+    """The rows as a matrix of the backend's library; n/a where that takes NumPy and SciPy only."""
+    if backend == "cupy":
+        return importlib.import_module("cupyx.scipy.sparse").csr_matrix(rows)
+    if backend == "torch":
+        torch = importlib.import_module("torch")
+        parts = (torch.as_tensor(part) for part in (rows.indptr, rows.indices, rows.data))
+        where = {"size": rows.shape, "device": device_of(backend)}
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+            return torch.sparse_csr_tensor(*parts, **where, check_invariants=True)
+    raise NotImplementedError(f"{backend} takes rows from the host")
 
 
 def save_ranker(X, Y):
@@ -128,20 +204,31 @@ def fit(backend, **params):
     """A fitted classifier of one thread; NotImplementedError (n/a in asv) if it can't run here."""
     require(backend)
     params = {"n_neighbors": N_NEIGHBORS, "alpha": 1.0, "beta": 1.0, "n_jobs": 1} | params
+    if device := device_of(backend):
+        params["device"] = device
     return SWNNClassifier(backend=backend, **params).fit(data.load("X_train"), data.load("y_train"))
 
 
 def require(backend, batch=1):
-    """Leave a benchmark out where the table of backends says that it makes no sense."""
-    if reason := BACKENDS[backend].unusable():
+    """Leave a benchmark out where it makes no sense."""
+    if reason := why_not(backend, batch):
         raise NotImplementedError(reason)
-    if batch > 1 and getattr(BACKENDS[backend], "reference", False):
-        raise NotImplementedError(f"{backend} is made to be read, not for batches")
 
 
 def queries(n):
     """The first test rows."""
     return data.load("X_test")[:n]
+
+
+def many_queries(n):
+    """The test rows again and again."""
+    rows = data.load("X_test")
+    return rows[np.arange(n) % rows.shape[0]]
+
+
+def device_of(backend):
+    """The device to name: torch computes on the CPU unless told otherwise."""
+    return "cuda" if backend == "torch" and on_gpu(backend) else None
 
 
 @functools.cache

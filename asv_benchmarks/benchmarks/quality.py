@@ -8,11 +8,11 @@ from swnn_xp import datasets
 from swnn_xp.metrics import precision_at_k
 
 from . import data
-from .common import BACKEND_NAMES, N_AGREEMENT, Suite, fit, queries, require
+from .common import LARGE_BATCH, N_AGREEMENT, Suite, fit, measured_backends, queries, require
 
 
 class Agreement(Suite):
-    params = (BACKEND_NAMES,)
+    params = (measured_backends(),)
     param_names = ("backend",)
 
     def setup(self, backend):
@@ -29,11 +29,11 @@ class Agreement(Suite):
 
 
 class Precision(Suite):
-    params = (BACKEND_NAMES,)
+    params = (measured_backends(LARGE_BATCH),)
     param_names = ("backend",)
 
     def setup(self, backend):
-        require(backend, batch=2)  # here, not below: asv takes it for a failure there
+        require(backend, LARGE_BATCH)  # here, not below: asv takes it for a failure there
         self.clf = fit(backend)
 
     def track_p1(self, backend):

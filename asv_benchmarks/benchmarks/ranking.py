@@ -14,10 +14,13 @@ from .common import (
     N_NEIGHBORS,
     RANKED,
     BackendSuite,
+    BatchSizes,
     ManyAtOnce,
     OneByOne,
     OneBySession,
     Suite,
+    device_of,
+    measured_backends,
     require,
     wait,
 )
@@ -34,7 +37,7 @@ def ranked(backend):
         raise NotImplementedError("this revision has no ranker")
     from swnn_xp import load
 
-    return load(RANKED, backend=backend)
+    return load(RANKED, backend=backend, device=device_of(backend))
 
 
 class RankedLatency(OneByOne):
@@ -84,6 +87,16 @@ class RankedThroughput(ManyAtOnce):
         self.ask(backend)
 
 
+class RankedBatches(BatchSizes):
+    """Ranked labels."""
+
+    def model(self, backend):
+        return ranked(backend)
+
+    def time_rank(self, backend, rows, given):
+        self.ask(backend)
+
+
 class RankedCandidates(ManyAtOnce):
     """Ranked labels: the part of the time that follows the search."""
 
@@ -104,6 +117,7 @@ class RankedCandidates(ManyAtOnce):
 class Neighbours(BackendSuite):
     """The first stage of training: leave-one-out neighbours of 256 rows, by backend."""
 
+    params = (measured_backends(LARGE_BATCH),)
     batch = LARGE_BATCH
 
     def prepare(self, backend):

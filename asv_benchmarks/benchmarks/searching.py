@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .common import BACKEND_NAMES, LARGE_BATCH, Suite, clock, fit, queries, require, wait
+from .common import LARGE_BATCH, Suite, clock, fit, measured_backends, queries, require, wait
 
 
 class Searching(Suite):
-    params = (BACKEND_NAMES, (25, 75), (0.0, 1.0), (1, LARGE_BATCH))
+    params = (measured_backends(), (25, 75), (0.0, 1.0), (1, LARGE_BATCH))
     param_names = ("backend", "S", "beta", "batch")
 
     def setup(self, backend, n_neighbors, beta, batch):
