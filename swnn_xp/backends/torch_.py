@@ -91,7 +91,7 @@ class TorchIndex(ProductIndex):
         return min(_BLOCK, super()._block_size(search))
 
     def _most_rows(self) -> int:
-        on_cpu = self._placement.device.type == "cpu"
+        on_cpu = self._row_sizes.device.type == "cpu"
         return _CACHED_PAIRS // _BLOCK if on_cpu else super()._most_rows()
 
     def _kth_largest(self, sims: torch.Tensor, k: int) -> torch.Tensor:
