@@ -20,6 +20,7 @@ from swnn_xp.checks import (
     to_python_scalar,
 )
 from swnn_xp.estimator import GIGABYTE, NeighbourEstimator
+from swnn_xp.learn.centroids import Centroids
 from swnn_xp.learn.compression import prepare_again, train_part
 from swnn_xp.learn.explain import RankedExplanation
 from swnn_xp.learn.neighbours import by_id
@@ -38,7 +39,7 @@ from swnn_xp.rows.records import LabelRows, ValueRows
 
 _TRAINED_PARAMS = (
     "n_neighbors", "alpha", "beta", "n_candidates", "C", "vote_weight", "learn_weights",
-    "rare_labels", "calibrate", "random_state", "keep",
+    "centroids", "rare_labels", "calibrate", "random_state", "keep",
 )  # fmt: skip
 
 
@@ -67,6 +68,9 @@ class SWNNRanker(NeighbourEstimator):
     learn_weights : bool, default True
         Learn feature weights, and search with them if rows left out of the learning are ranked as
         well or better; likewise, for rows of 40 features and more, scale label models by them.
+    centroids : bool, default False
+        Let labels compete, too, that no neighbour has but whose own rows, added up to a centroid,
+        are like the row. Centroids are those of the training until `relearn`.
     rare_labels : float, default 0.0
         Weight of rarity, minus the logarithm of a label's propensity, in scores; try 0.25.
     calibrate : bool, default True
@@ -98,6 +102,8 @@ class SWNNRanker(NeighbourEstimator):
         Learned factors of the features; None if the search uses none.
     weights_used_ : str
         What uses them: "none", "search", or "search and label models".
+    centroids_ : bool
+        Whether label centroids are used.
     n_neighbors_, n_candidates_, C_, vote_weight_ : int, int, float, float
         The values chosen where "auto" was given.
     candidate_recall_ : float
@@ -136,6 +142,7 @@ class SWNNRanker(NeighbourEstimator):
         C: float | Auto = "auto",
         vote_weight: float | Auto = "auto",
         learn_weights: bool = True,
+        centroids: bool = False,
         rare_labels: float = 0.0,
         calibrate: bool = True,
         keep: float = 1.0,
@@ -154,6 +161,7 @@ class SWNNRanker(NeighbourEstimator):
         self.C = C
         self.vote_weight = vote_weight
         self.learn_weights = learn_weights
+        self.centroids = centroids
         self.rare_labels = rare_labels
         self.calibrate = calibrate
         self.keep = keep
@@ -320,6 +328,11 @@ class SWNNRanker(NeighbourEstimator):
             return "none"
         return "search and label models" if self._ranking().descent_params.scale_power else "search"
 
+    @property
+    def centroids_(self) -> bool:
+        """Whether label centroids are used."""
+        return any(source.name == Centroids.name for source in self._ranking().sources)
+
     def training_settings(self) -> TrainingSettings:
         """The parameters as settings of the training."""
         options = self.options
@@ -330,6 +343,7 @@ class SWNNRanker(NeighbourEstimator):
             n_candidates=to_python_scalar(self.n_candidates),
             C=to_python_scalar(self.C),
             vote_weight=to_python_scalar(self.vote_weight),
+            centroids=to_python_scalar(self.centroids),
             rare_labels=float(self.rare_labels),
             random_state=int(self.random_state),
             calibrate=bool(self.calibrate),
@@ -349,6 +363,7 @@ class SWNNRanker(NeighbourEstimator):
         if self.vote_weight != "auto":
             check_exponent(self.vote_weight, "vote_weight")
         check_flag(self.learn_weights, "learn_weights")
+        check_flag(self.centroids, "centroids")
         check_rare_labels(self.rare_labels)
         check_flag(self.calibrate, "calibrate")
         check_threshold(self.threshold)

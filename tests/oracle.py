@@ -84,18 +84,41 @@ def ranked_scores(model, X, Y, query):
     votes, _ = tally(found, Y, meta["alpha"])
     candidates = sorted(votes, key=lambda label: (-votes[label], label))[: meta["n_candidates"]]
     t, _ = quantised(query)
-    return {label: _ranked_score(arrays, meta, label, voters, t) for label in candidates}
+    listed = _listed(arrays, meta, query)
+    return {
+        label: _ranked_score(arrays, meta, label, voters, listed, t)
+        for label in {*candidates, *listed}
+    }
 
 
-def _ranked_score(arrays, meta, label, voters, t):
+def _listed(arrays, meta, query):
+    """Cosine of the labels whose centroids are most like the query: larger, then smaller label."""
+    if "centroids" not in meta:
+        return {}
+    t, _ = quantised(query, arrays["g"] if meta["centroids"]["scaled"] else None)
+    indptr, indices, values = (
+        arrays[f"centroids_{name}"].tolist() for name in ("indptr", "indices", "quantised")
+    )
+    found = []
+    for label in range(len(indptr) - 1):
+        own = range(indptr[label], indptr[label + 1])
+        found.append((sum(values[p] * int(t[indices[p]]) for p in own) * 2.0**-46, label))
+    best = sorted(found, key=lambda pair: (-pair[0], pair[1]))[: meta["centroids"]["n_listed"]]
+    return {label: cosine for cosine, label in best if cosine > 0}
+
+
+def _bin(share):
+    return sum(knot <= Fraction(share + 2.0**-10) for knot in KNOTS) - 1
+
+
+def _ranked_score(arrays, meta, label, voters, listed, t):
     modelled = label < arrays["modelled"].size and bool(arrays["modelled"][label])
-    tables = arrays["tables"].reshape(2, len(meta["cuts"]), 1281)[int(modelled)].tolist()
-    total = 0
+    tables = arrays["tables"].reshape(2, -1, 1281)[int(modelled)].tolist()
+    total = tables.pop()[_bin(listed.get(label, 0.0))] if "centroids" in meta else 0
     for values, cut in zip(tables, meta["cuts"], strict=True):
         votes = sum(weight for weight, labels in voters[:cut] if label in labels)
         everyone = sum(weight for weight, _ in voters[:cut])
-        share = (votes / everyone if everyone else 0.0) + 2.0**-10  # two IEEE operations
-        total += values[sum(knot <= Fraction(share) for knot in KNOTS) - 1]
+        total += values[_bin(votes / everyone if everyone else 0.0)]
     if modelled:
         own = slice(arrays["indptr"][label], arrays["indptr"][label + 1])
         parts = zip(arrays["features"][own].tolist(), arrays["weights"][own].tolist(), strict=True)

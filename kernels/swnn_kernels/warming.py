@@ -58,7 +58,7 @@ def warm_training() -> None:
     """Compile what training calls."""
     labels = Labels.prepare(_ints(0, 1, 2), _short(0, 0))
     found = _ints(0, 1).reshape(2, 1), np.ones((2, 1))
-    voted, shares = find_candidates(labels, _SELECTION, found, (_ints(0, 1), _ints(0, 1)))
+    voted, shares, _ = find_candidates(labels, _SELECTION, found, (_ints(0, 1), _ints(0, 1)))
     bins, right = np.empty(shares.shape, np.uint16), np.empty(voted.shape, np.uint8)
     fill_bins(shares.reshape(-1), bins.reshape(-1))
     mark_right(voted, labels.indptr, labels.indices, 0, right)

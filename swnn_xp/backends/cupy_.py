@@ -30,7 +30,10 @@ from swnn_xp.rows.records import Array, LabelRows, QuantisedRows, longest_row, r
 from swnn_xp.vote import join_rankings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from swnn_kernels.learn.candidates import Selection
+    from swnn_kernels.learn.evidence import Evidence
     from swnn_kernels.learn.scorer import Ranker
 
 
@@ -348,12 +351,13 @@ class CupyKernelIndex(CupyIndex):
         labels: Any,
         queries: QuantisedRows,
         learned: CandidateScorer,
+        evidence: Sequence[Evidence],
         k: int,
         options: Options,
     ) -> Ranking | None:
-        """Rank the candidates of given neighbours."""
+        """Rank the candidates of given neighbours; not those that sources list."""
         n_queries, n_neighbors = found.ids.shape
-        if n_queries == 0:
+        if n_queries == 0 or evidence:
             return None
         with self._placement.current():
             ranker, selection = learned.placed_ranker(self._placement), learned.selection

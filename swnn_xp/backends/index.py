@@ -23,6 +23,7 @@ from swnn_xp.vote import Votes, rank_in_blocks, vote_in_blocks
 
 if TYPE_CHECKING:
     from swnn_kernels.learn.candidates import Selection
+    from swnn_kernels.learn.evidence import Evidence
     from swnn_kernels.learn.scorer import Ranker, Scorer
     from swnn_kernels.parallel import BufferPool
 
@@ -242,13 +243,14 @@ class Index(ABC):
         labels: Any,
         queries: QuantisedRows,
         learned: CandidateScorer,
+        evidence: Sequence[Evidence],
         k: int,
         options: Options,
     ) -> Ranking | None:
         """Rank the candidates of given neighbours, by kernels of the backend.
 
         Returns None where it has none: array-API functions do it then. ``queries`` are not scaled
-        by feature weights.
+        by feature weights. ``evidence`` is what the selection's sources list for them.
         """
         return None
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from swnn_xp.backends.placement import Placement
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import LabelRows, QuantisedRows
 from swnn_xp.vote import Votes, vote_in_blocks
+
+if TYPE_CHECKING:
+    from swnn_kernels.learn.evidence import Evidence
 
 
 class KernelLabels(NamedTuple):
@@ -142,6 +145,7 @@ class NumbaIndex(Index):
         labels: KernelLabels,
         queries: QuantisedRows,
         learned: CandidateScorer,
+        evidence: Sequence[Evidence],
         k: int,
         options: Options,
     ) -> Ranking:
@@ -149,7 +153,8 @@ class NumbaIndex(Index):
         from swnn_kernels.learn.rank import rank_candidates  # only rankers need it
 
         scorer, selection = learned.scorer, learned.selection
-        parts = labels.prepared, scorer, selection, queries, (found.ids, found.similarities), k
+        near = found.ids, found.similarities
+        parts = labels.prepared, scorer, selection, queries, near, k, evidence
         best = rank_candidates(*parts, n_jobs=options.n_jobs, pool=learned.buffers)
         return Ranking(*best)
 

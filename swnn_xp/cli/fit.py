@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 KINDS = ("weights", "ranking")
 _VOTE = ("n_neighbors", "alpha", "beta", "calibrate")
-_RANKING = (*_VOTE, "n_candidates", "C", "vote_weight", "learn_weights", "rare_labels",
-            "random_state")  # fmt: skip
+_RANKING = (*_VOTE, "n_candidates", "C", "vote_weight", "learn_weights", "centroids",
+            "rare_labels", "random_state")  # fmt: skip
 _PARAMS = {None: _VOTE, "weights": (*_VOTE, "random_state"), "ranking": _RANKING}
 _COMPILED = "compiled"
 _AUTO = ("n_neighbors", "n_candidates", "C", "vote_weight")
@@ -43,6 +43,7 @@ _OPTIONS = {
     "C": "--C",
     "vote_weight": "--vote-weight",
     "learn_weights": "--no-feature-weights",
+    "centroids": "--centroids",
     "rare_labels": "--rare-labels",
     "random_state": "--seed",
 }
@@ -65,6 +66,11 @@ def add_learning(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--no-feature-weights", action="store_true", help="rank without feature weights"
+    )
+    group.add_argument(
+        "--centroids",
+        action=argparse.BooleanOptionalAction,
+        help="let labels compete whose rows, added up, are like the row (default: no)",
     )
     group.add_argument(
         "--calibrate",
@@ -94,6 +100,7 @@ def learning_of(args: argparse.Namespace) -> tuple[str | None, dict[str, Any]]:
         C=args.C,
         vote_weight=args.vote_weight,
         learn_weights=False if args.no_feature_weights else None,
+        centroids=args.centroids,
         calibrate=args.calibrate,
         rare_labels=args.rare_labels,
         random_state=args.seed,

@@ -59,6 +59,7 @@ def model_facts(clf: AnyModel, path: Path) -> dict[str, Any]:
             "vote weight": clf.vote_weight_,
             "candidate recall": clf.candidate_recall_,
             "feature weights used for": clf.weights_used_,
+            "label centroids used": clf.centroids_,
             "labels with a model": int(ranker.modelled.sum()),
             "weights": int(ranker.weights.size),
             "calibrated": ranking_of(clf.model_).calibration is not None,

@@ -1,37 +1,42 @@
 """Candidates of training rows, and the vote score that is fitted to them.
 
-Candidates are the labels that a row's neighbours vote for, with their shares of the votes. They are
-what the ranker learns to sort: those that the row does not have are the hard negatives.
+Candidates are the labels that a row's neighbours vote for, with their shares of the votes, and
+those that other sources of evidence list. They are what the ranker learns to sort: those that the
+row does not have are the hard negatives.
 
 The vote score says how likely a candidate is right, by its shares alone:
 ``b + sum over cuts of v * log(share + 2**-10) + v' * share``, the same for all labels, fitted by
-squared hinge. It is additive over cuts, so that a table of integers for each cut holds it.
+squared hinge. What sources say adds to it: numbers in the same form, categories a value each. It is
+additive, so that a table of integers for each cut, and for each table of a source, holds it.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from swnn_kernels.learn import candidates as kernels
 from swnn_kernels.learn.candidates import MANTISSA_BITS, N_BINS, SHARE_SHIFT, fill_bins
 from swnn_kernels.learn.descent import add_moments
+from swnn_kernels.learn.evidence import Evidence
 from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.records import frozen
 from swnn_kernels.vote import Labels
 from swnn_xp.results import Neighbours
-from swnn_xp.rows.records import LabelRows, QuantisedRows
+from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
 
 
 class Candidates(NamedTuple):
-    """The best labels of each row by the votes of its neighbours, best first."""
+    """The best labels of each row by the votes of its neighbours, best first; then other ones."""
 
-    labels: NDArray[np.int32]  # (n_rows, K), -1 where there is none
-    bins: NDArray[np.uint16]  # (n_rows, K, n_cuts): the bin of each share
-    right: NDArray[np.uint8]  # (n_rows, K): 1 where the row has the label
+    labels: NDArray[np.int32]  # (n_rows, K + labels that sources list), -1 where there is none
+    bins: NDArray[np.uint16]  # (..., n_cuts + tables of sources): the bin of each share
+    right: NDArray[np.uint8]  # (...): 1 where the row has the label
 
 
 def copy_numbers(rows: QuantisedRows, labels: LabelRows) -> NDArray[np.int64]:
@@ -66,12 +71,19 @@ class Voters(NamedTuple):
 
 
 def leave_one_out(
-    found: Neighbours, voters: Voters, first: int, selection: kernels.Selection
+    found: Neighbours,
+    voters: Voters,
+    first: int,
+    selection: kernels.Selection,
+    evidence: Sequence[Evidence] = (),
 ) -> Candidates:
-    """Candidates of the rows ``first``, ``first + 1``, ... as if they were not among the voters."""
+    """Candidates of the rows ``first``, ``first + 1``, ... as if they were not among the voters.
+
+    The evidence is what the selection's sources list for these rows.
+    """
     labels, ignored = voters.rows or Learners(voters.labels, voters.copies)
-    truth = labels.indptr, labels.indices, first
-    return _candidates(found, voters, ignored[first : first + found.ids.shape[0]], truth, selection)
+    truth, own = (labels.indptr, labels.indices, first), ignored[first : first + len(found.ids)]
+    return _candidates(found, voters, own, truth, selection, evidence)
 
 
 def candidates_of(
@@ -80,10 +92,11 @@ def candidates_of(
     rows: NDArray[np.int64],
     truth: LabelRows,
     selection: kernels.Selection,
+    evidence: Sequence[Evidence] = (),
 ) -> Candidates:
     """Candidates of any rows, given with their labels, as if they were not among the voters."""
     own = frozen(truth.indptr), frozen(truth.indices), 0
-    return _candidates(found, voters, voters.copies[rows], own, selection)
+    return _candidates(found, voters, voters.copies[rows], own, selection, evidence)
 
 
 def _candidates(
@@ -92,13 +105,16 @@ def _candidates(
     copies: NDArray[np.int64],
     truth: tuple[NDArray[np.int64], NDArray[np.int32], int],
     selection: kernels.Selection,
+    evidence: Sequence[Evidence],
 ) -> Candidates:
     both = voters.copies, copies
-    labels, shares = kernels.find_candidates(
-        voters.labels, selection, (found.ids, found.similarities), both
+    labels, shares, listed = kernels.find_candidates(
+        voters.labels, selection, (found.ids, found.similarities), both, evidence
     )
     bins = np.empty(shares.shape, np.uint16)
     fill_bins(shares.reshape(-1), bins.reshape(-1))
+    if listed.size:
+        bins = np.concatenate([bins, listed], axis=2)
     right = np.empty(labels.shape, np.uint8)
     kernels.mark_right(labels, *truth, right)
     return Candidates(labels, bins, right)
@@ -107,14 +123,18 @@ def _candidates(
 _PENALTY = 0.0005
 _ROUNDS = 30
 _CLOSE = 1e-6
+_CONSTANT = 1e-9  # a column that deviates less is one number, up to the rounding of its mean
 _FITTED_BITS = 24  # of the fitted numbers: what is below depends on the build of LAPACK
 _MANY_PAIRS = 100_000  # from here on, rounds begin at what fits every tenth pair
 
 
 class VoteScore(NamedTuple):
-    """The value of each bin, for each cut; the constant is in the first cut's."""
+    """The value of each bin, for each cut and each table of a source.
 
-    values: NDArray[np.float64]  # (n_cuts, N_BINS)
+    The constant is in the first cut's; bin 0 of a source's table has value 0.
+    """
+
+    values: NDArray[np.float64]  # (n_cuts + tables of sources, N_BINS)
 
     def tables(self, weight: float) -> NDArray[np.int64]:
         """Turn the values, times a weight, into integers."""
@@ -140,13 +160,26 @@ def bin_shares() -> NDArray[np.float64]:
     return np.concatenate([[0.0], (ends[1:-1] + ends[2:]) / 2, [1.0]])
 
 
-def fit_vote_score(bins: NDArray[np.uint16], right: NDArray[np.uint8]) -> VoteScore:
+def bins_of(numbers: Array) -> Array:
+    """Find the bin of shares or cosines, with array-API functions; int64."""
+    xp = array_namespace(numbers)
+    ends = xp.asarray(knots(), dtype=xp.float64, device=device(numbers))
+    numbers = xp.where(numbers > 0, numbers, xp.zeros_like(numbers))  # as a kernel's bins do
+    at = xp.searchsorted(ends, xp.reshape(numbers + SHARE_SHIFT, (-1,)), side="right") - 1
+    return xp.reshape(at, numbers.shape)
+
+
+def fit_vote_score(
+    bins: NDArray[np.uint16], right: NDArray[np.uint8], tables: Sequence[int] = ()
+) -> VoteScore:
     """Fit the vote score to candidates.
 
     Parameters
     ----------
-    bins : array of uint16, (n_pairs, n_cuts)
+    bins : array of uint16, (n_pairs, n_cuts + tables of sources)
     right : array of bool or uint8, (n_pairs,)
+    tables : sequence of int
+        Categories of each table of the sources; 0 for numbers. See `SourceShape`.
 
     Examples
     --------
@@ -155,21 +188,39 @@ def fit_vote_score(bins: NDArray[np.uint16], right: NDArray[np.uint8]) -> VoteSc
     >>> fitted.values[0, [0, 1280]].round(1).tolist()
     [-1.0, 1.0]
     """
-    n_cuts = bins.shape[1]
+    n_cuts = bins.shape[1] - len(tables)
     columns = _columns()
+    table = np.zeros((bins.shape[1], N_BINS))
     if not bins.size or right.all() or not right.any():  # nothing to tell apart
-        return VoteScore(np.tile(columns[1] / n_cuts, (n_cuts, 1)))
-    values = np.concatenate([column[bins] for column in columns], axis=1)
+        table[:n_cuts] = columns[1] / n_cuts
+        return VoteScore(table)
+    shares = bins[:, :n_cuts]
+    parts = [column[shares] for column in columns]
+    of_tables = [_table_columns(n_categories) for n_categories in tables]
+    parts += [part[bins[:, n_cuts + t]] for t, part in enumerate(of_tables)]
+    values = np.concatenate(parts, axis=1)
     mean, deviation = values.mean(axis=0), values.std(axis=0)
-    deviation[deviation == 0] = 1.0
+    deviation[deviation < _CONSTANT] = 1.0
     weights = _newton((values - mean) / deviation, np.where(right, 1.0, -1.0))
     slopes = weights[:-1] / deviation
     constant = _rounded(weights[-1] - (slopes * mean).sum())
     slopes = _rounded(slopes)
-    table = np.stack([column * slopes[i * n_cuts : (i + 1) * n_cuts, None]
-                      for i, column in enumerate(columns)]).sum(axis=0)  # fmt: skip
+    table[:n_cuts] = np.stack([column * slopes[i * n_cuts : (i + 1) * n_cuts, None]
+                               for i, column in enumerate(columns)]).sum(axis=0)  # fmt: skip
+    at = len(columns) * n_cuts
+    for t, part in enumerate(of_tables):
+        mine = (part * slopes[at : at + part.shape[1]]).sum(axis=1)  # no BLAS: bits would differ
+        table[n_cuts + t], constant = mine - mine[0], constant + mine[0]
+        at += part.shape[1]
     table[0] += constant
     return VoteScore(table)
+
+
+def _table_columns(n_categories: int) -> NDArray[np.float64]:
+    """What the score is linear in, for each bin of a source's table."""
+    if n_categories:
+        return np.eye(N_BINS, n_categories)
+    return np.stack([*_columns(), np.arange(N_BINS) == 0], axis=1)
 
 
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:

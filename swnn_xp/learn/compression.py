@@ -29,6 +29,7 @@ from swnn_xp.learn.train import (
     selection_of,
     train,
     vote_agreement,
+    with_sources,
 )
 from swnn_xp.model.changes import compact, covering_rows, new_model
 from swnn_xp.model.model import Model
@@ -77,12 +78,13 @@ def _compressed(ready: Prepared, keep: float, backend: SearchBackend) -> Prepare
 
 def _sampled_agreement(ready: Prepared) -> float:
     """Agreement of vote and labels with all rows in the index, by a sample of them."""
-    (_, scaled, labels, *_), settings = ready.training, ready.settings
+    training, settings = ready.training._replace(sources=()), ready.settings
+    scaled, labels = training.scaled, training.labels
     rows = np.arange(labels.n_rows)
     if rows.size > _SAMPLE:
         rng = np.random.default_rng(settings.random_state)
         rows = np.sort(rng.choice(rows.size, _SAMPLE, replace=False))
-    selection, voters = selection_of(settings, labels.n_labels), ready.training.voters()
+    selection, voters = selection_of(settings, training), training.voters()
     step, blocks = block_size(selection, settings), []
     for first in range(0, rows.size, step):
         some = rows[first : first + step]
@@ -129,7 +131,7 @@ def prepare_again(model: Model, settings: TrainingSettings, backend: SearchBacke
     )
     used = model.feature_weights
     scaled_models = ranking.descent_params.scale_power > 0
-    return Prepared(
+    ready = Prepared(
         Training(unscaled, scaled, model.labels, weights=used, scales_models=scaled_models),
         model,
         host_search(model.segments[0], backend.placement, backend.options),
@@ -137,6 +139,7 @@ def prepare_again(model: Model, settings: TrainingSettings, backend: SearchBacke
         settings,
         ranking.recall,
     )
+    return with_sources(ready, backend)
 
 
 def unscaled_rows(model: Model) -> ValueRows:

@@ -1,4 +1,4 @@
-"""Why a ranked label was predicted: what the neighbours gave, and what its model gave."""
+"""Why a ranked label was predicted: what neighbours, other evidence and its model gave."""
 
 from __future__ import annotations
 
@@ -19,9 +19,31 @@ from swnn_xp.rows.records import QuantisedRows
 _STEP = 2.0**-SCORE_BITS
 
 
+class SourcePart(NamedTuple):
+    """What a source adds to a label's score, as an integer, and the features that speak for it."""
+
+    name: str
+    added: int
+    features: tuple[SharedFeature, ...]
+
+
+@dataclass(frozen=True)
+class EvidencePart:
+    """What a source of evidence adds to a label's score."""
+
+    name: str
+    """"centroids": the row is like the sum of the label's rows."""
+    score: float
+    features: tuple[SharedFeature, ...]
+    """Features of the row that speak for the label, the largest contribution first."""
+
+
 @dataclass(frozen=True)
 class RankedExplanation:
-    """The two parts of one label's score for one row: ``score == vote + model`` exactly."""
+    """The parts of one label's score for one row.
+
+    ``score`` is ``vote``, the scores of ``evidence``, and ``model``, added up exactly.
+    """
 
     label: int
     name: str
@@ -39,6 +61,13 @@ class RankedExplanation:
     contributions add up to ``model`` exactly."""
     voters: tuple[Voter, ...]
     """Neighbours that have the label; see `Voter`."""
+    evidence: tuple[EvidencePart, ...] = ()
+    """What other sources add that list the label for this row."""
+
+    @property
+    def _sum(self) -> str:
+        others = "".join(f" {part.score:+.4g} {part.name}" for part in self.evidence)
+        return f"{self.vote:+.4g} vote{others} {self.model:+.4g} model"
 
     def __str__(self) -> str:
         return self.text(None, SHOWN_FEATURES)
@@ -46,7 +75,10 @@ class RankedExplanation:
     def text(self, n_voters: int | None = None, n_features: int | None = None) -> str:
         """Describe both parts: the features and the voters that count most; None: all."""
         head = f"{self.name}: score {self.score:.4g}, probability {self.probability:.1%}"
-        lines = [f"{head} = {self.vote:+.4g} vote {self.model:+.4g} model"]
+        lines = [f"{head} = {self._sum}"]
+        for part in self.evidence:
+            shared = ", ".join(feature.name for feature in part.features[:n_features])
+            lines.append(f"  {part.name}: {shared}")
         if self.features or self.bias:
             parts = [f"bias {self.bias:+.3g}"]
             parts += [f"{f.name} {f.contribution:+.3g}" for f in self.features[:n_features]]
@@ -59,7 +91,7 @@ class RankedExplanation:
     def _repr_html_(self) -> str:
         words = ", ".join(f"{f.name} {f.contribution:+.3g}" for f in self.features[:SHOWN_FEATURES])
         rows = {
-            "score": f"{self.score:.4g} = {self.vote:+.4g} vote {self.model:+.4g} model",
+            "score": f"{self.score:.4g} = {self._sum}",
             "probability": f"{self.probability:.1%}",
             "model": f"bias {self.bias:+.3g}{', ' if words else ''}{words}",
         }
@@ -69,13 +101,15 @@ class RankedExplanation:
 def explain_candidate(
     base: Explanation,
     vote: int,
+    sources: Sequence[SourcePart],
     linear: LinearParts,
     feature_names: Sequence[str] | None,
     calibration: Calibration | None,
 ) -> RankedExplanation:
     """Put the parts of a label's integer score together; ``base`` has its votes."""
     added = int(linear.contributions.sum()) + linear.bias
-    score = np.asarray((vote + added) * _STEP)
+    listed = sum(part.added for part in sources)
+    score = np.asarray((vote + listed + added) * _STEP)
     order = np.argsort(-np.abs(linear.contributions), kind="stable")
     ordered = linear.features[order].tolist(), linear.contributions[order]
     return RankedExplanation(
@@ -91,6 +125,7 @@ def explain_candidate(
             for f, part in zip(*ordered, strict=True)
         ),
         voters=base.voters,
+        evidence=tuple(EvidencePart(p.name, p.added * _STEP, p.features) for p in sources),
     )
 
 

@@ -1,8 +1,8 @@
 """Labels ranked by the learned ranker: candidates that neighbours vote for, sorted by their models.
 
-A candidate's score is its vote score, one table entry for each cut, plus the label's bias and, if
-it has a model, the exact product of its weights and the query. Kernels compute it where a backend
-has them, else array functions: the same integers.
+A candidate's score is its vote score, one table entry for each cut and each table of a source of
+evidence, plus the label's bias and, if it has a model, the exact product of its weights and the
+query. Kernels compute it where a backend has them, else array functions: the same integers.
 """
 
 from __future__ import annotations
@@ -14,15 +14,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from swnn_kernels.learn.candidates import N_BINS, SHARE_SHIFT, Selection
+from swnn_kernels.learn.candidates import N_BINS, Selection
+from swnn_kernels.learn.evidence import Evidence, SourceShape
 from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.learn.scorer import Ranker, Scorer
-from swnn_kernels.learn.session import CandidateRanker, RankingSession
+from swnn_kernels.learn.session import CandidateRanker, Lister, RankingSession
 from swnn_kernels.parallel import BufferPool, once_property
 from swnn_kernels.records import frozen
 from swnn_xp.backends import Options, Settings
-from swnn_xp.learn.candidates import knots
-from swnn_xp.learn.explain import RankedExplanation, explain_candidate, has_model, linear_parts
+from swnn_xp.learn.candidates import bins_of
+from swnn_xp.learn.centroids import Centroids
+from swnn_xp.learn.evidence import Source, own_tables
+from swnn_xp.learn.explain import (
+    RankedExplanation,
+    SourcePart,
+    explain_candidate,
+    has_model,
+    linear_parts,
+)
 from swnn_xp.learn.neighbours import KnownNeighbours
 from swnn_xp.learn.settings import DescentParams
 from swnn_xp.learn.staleness import Trained
@@ -60,6 +69,7 @@ _LARGEST_SHIFT = 15
 _ARRAYS = Ranker._fields[:-1]
 _NEIGHBOURS = "neighbour_rows", "neighbours"
 _LARGEST, _LARGEST_ID = 2**31, 2**62
+_SOURCES: tuple[type[Source], ...] = (Centroids,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +97,8 @@ class CandidateRanking(LabelRanking):
     """Neighbours of all rows when any label was last trained, for relearning."""
     params: Mapping[str, Any] = field(default_factory=dict)
     """The estimator's parameters at training."""
+    sources: tuple[Source, ...] = ()
+    """What lists candidates beside the neighbours; `Selection.sources` has their shapes."""
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what is cached: copies on a device can't be pickled, and are quickly made again.
@@ -100,7 +112,9 @@ class CandidateRanking(LabelRanking):
     @once_property
     def checked_ranker(self) -> Ranker:
         """The ranker, read-only; raises ValueError if its arrays can't be one."""
-        check_ranker(self.ranker, self.n_features, len(self.selection.cuts))
+        for source in self.sources:
+            source.check()
+        check_ranker(self.ranker, self.n_features, self.selection.n_tables)
         return map_ranker(lambda array: frozen(np.ascontiguousarray(array)), self.ranker)
 
     @once_property
@@ -137,15 +151,17 @@ class CandidateRanking(LabelRanking):
         """Rank the candidates of given neighbours."""
         index, labels, placement = model.segments[0], model.placed_labels, model.placement
         rows = queries.unscaled
-        best = index.rank_candidates(found, labels, rows, self, k, options)
+        _ = self.checked_ranker  # before the sources answer
+        evidence = [source.find(model, queries, options) for source in self.sources]
+        best = index.rank_candidates(found, labels, rows, self, evidence, k, options)
         if best is not None:
             return best
 
         def rank_block(first: int, last: int) -> Ranking:
             block = Neighbours(found.similarities[first:last, :], found.ids[first:last, :])
-            return _rank_block(
-                block, slice_rows(rows, first, last), labels, ranker, weights, self.selection, k
-            )
+            some = slice_rows(rows, first, last)
+            listed = [Evidence(e.labels[first:last, :], e.bins[first:last, ...]) for e in evidence]
+            return _rank_block(block, some, labels, ranker, weights, self.selection, listed, k)
 
         with placement.current():
             ranker = self.placed_ranker(placement)
@@ -155,7 +171,7 @@ class CandidateRanking(LabelRanking):
             return join_rankings(placement.in_blocks(rows.n_rows, step, rank_block))
 
     def _queries_that_fit(self, most_votes: int, longest: int, memory_budget: int) -> int:
-        of_query = self.selection.n_candidates * (_PAIR_BYTES + _LOOK_UP_BYTES * longest)
+        of_query = self.selection.n_ranked * (_PAIR_BYTES + _LOOK_UP_BYTES * longest)
         of_query += most_votes * _VOTE_BYTES
         return max(1, memory_budget // (of_query + 1))
 
@@ -174,7 +190,7 @@ class CandidateRanking(LabelRanking):
         options: Options,
     ) -> list[CSR]:
         """Scores or probabilities of all candidates, or those above the threshold."""
-        labels, scores = self.rank(model, queries, self.selection.n_candidates, options)
+        labels, scores = self.rank(model, queries, self.selection.n_ranked, options)
         xp = array_namespace(labels)
         order = xp.argsort(labels, axis=1, stable=True)
         labels, scores = (xp.take_along_axis(part, order, axis=1) for part in (labels, scores))
@@ -215,16 +231,35 @@ class CandidateRanking(LabelRanking):
         vote = self._vote_score(vote_weights(found, alpha)[0], voted, has_model(ranker, label))
         names = model.names.get("feature_names")
         parts = linear_parts(ranker, label, unscaled)
-        return explain_candidate(base, vote, parts, names, self.calibration)
+        sources = self._source_parts(model, queries, label, options)
+        return explain_candidate(base, vote, sources, parts, names, self.calibration)
+
+    def _source_parts(
+        self, model: Model, queries: Queries, label: int, options: Options
+    ) -> list[SourcePart]:
+        """What each source adds to the score of a label for the only query."""
+        parts, n_cuts = [], len(self.selection.cuts)
+        tables = self.checked_ranker.tables.reshape(2, -1, N_BINS)
+        own = tables[int(has_model(self.checked_ranker, label))]
+        slices = own_tables(self.selection.sources, n_cuts)
+        for source, mine in zip(self.sources, slices, strict=True):
+            labels, bins = map(host_array, source.find(model, queries, options))
+            at = np.flatnonzero(labels[0] == label)
+            if at.size:
+                entries = zip(own[mine], bins[0, at[0]].tolist(), strict=True)
+                added = sum(int(table[entry]) for table, entry in entries)
+                shared = source.shared_features(model, queries, label)
+                parts.append(SourcePart(source.name, added, shared))
+        return parts
 
     def _vote_score(self, weights: Any, voted: Any, is_modelled: bool) -> int:
         """Integer vote score of a label: one table entry for each cut."""
-        total, n_cuts = 0, len(self.selection.cuts)
+        total, n_tables = 0, self.selection.n_tables
         for cut, size in enumerate(self.selection.cuts):
             weight = int(weights[:size].sum())
             share = int(weights[:size][voted[:size]].sum()) / weight if weight > 0 else 0.0
-            at = int(np.searchsorted(knots(), share + SHARE_SHIFT, side="right")) - 1
-            total += int(self.checked_ranker.tables[(is_modelled * n_cuts + cut) * N_BINS + at])
+            at = int(bins_of(np.asarray([share]))[0])
+            total += int(self.checked_ranker.tables[(is_modelled * n_tables + cut) * N_BINS + at])
         return total
 
     def kernel_session(
@@ -232,11 +267,16 @@ class CandidateRanking(LabelRanking):
     ) -> RankingSession:
         """Open a session of the kernels that searches and ranks in one call."""
         parts = model.placed_labels.prepared, self.scorer, self.selection
-        return RankingSession(index, parts, settings, **options)
+        return RankingSession(index, parts, settings, self.listers(model), **options)
+
+    def listers(self, model: Model) -> list[Lister]:
+        """Make a function of each source for sessions; they belong to one thread."""
+        return [source.lister(model) for source in self.sources]
 
     def row_ranker(self, model: Model) -> RowRanker:
         """Rank the candidates of neighbours from several segments."""
-        ranker = CandidateRanker(model.placed_labels.prepared, self.scorer, self.selection)
+        parts = model.placed_labels.prepared, self.scorer, self.selection
+        ranker = CandidateRanker(*parts, self.listers(model))
 
         def rank_one(indices: Any, values: Any, found: Neighbours, k: int) -> Ranking:
             near = found.ids, found.similarities
@@ -267,6 +307,10 @@ class CandidateRanking(LabelRanking):
             "recall": self.recall,
             "rule": self.descent_params._asdict(),
         }
+        for source in self.sources:
+            own = source.stored()
+            arrays |= {f"{source.name}_{name}": array for name, array in own.arrays.items()}
+            meta[source.name] = dict(own.meta)
         if self.trained is not None:
             n_rows, next_id, arrays["label_rows"], arrays["label_next_ids"] = self.trained
             meta |= {"n_rows": n_rows, "next_id": next_id}
@@ -292,7 +336,9 @@ class CandidateRanking(LabelRanking):
             n_candidates = _count(meta["n_candidates"])
             if not 1 <= n_candidates <= max(1, saved.counts["n_labels"]):  # they decide on memory
                 raise ValueError(f"n_candidates: {n_candidates}")
-            selection = Selection(cuts, n_candidates, _number(meta["alpha"]))
+            sources = _stored_sources(arrays, meta, n_features)
+            _check_shapes(shapes := tuple(source.shape for source in sources), saved.counts)
+            selection = Selection(cuts, n_candidates, _number(meta["alpha"]), shapes)
             descent = DescentParams(
                 **{name: _number(value) for name, value in meta["rule"].items()}
             )
@@ -311,7 +357,7 @@ class CandidateRanking(LabelRanking):
             known = KnownNeighbours(*(arrays[name] for name in _NEIGHBOURS))
         params = {name: value for name, value in saved.params.items() if name != "threshold"}
         more = calibration_from(saved), trained, known
-        return cls(ranker, selection, beta, n_features, recall, descent, *more, params)
+        return cls(ranker, selection, beta, n_features, recall, descent, *more, params, sources)
 
 
 def ranking_of(model: Model) -> CandidateRanking:
@@ -332,12 +378,32 @@ def _number(value: Any) -> float:
     return float(value)
 
 
+def _stored_sources(
+    arrays: Mapping[str, Any], meta: Mapping[str, Any], n_features: int
+) -> tuple[Source, ...]:
+    """The sources that `CandidateRanking.stored` gave."""
+    found = []
+    for kind in _SOURCES:
+        if kind.name in meta:
+            prefix = f"{kind.name}_"
+            own = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+            found.append(kind.from_stored(own, meta[kind.name], n_features))
+    return tuple(found)
+
+
+def _check_shapes(shapes: tuple[SourceShape, ...], counts: Mapping[str, int]) -> None:
+    """Raise ValueError if a source lists more labels than there are: they decide on memory."""
+    for shape in shapes:
+        if not 0 <= shape.n_listed <= shape.n_labels <= counts["n_labels"]:
+            raise ValueError(f"a source's labels: {shape}")
+
+
 def map_ranker(move: Callable[[Any], Any], ranker: Ranker) -> Ranker:
     """Apply a function to each array of a ranker."""
     return ranker._replace(**{name: move(getattr(ranker, name)) for name in _DTYPES})
 
 
-def check_ranker(ranker: Ranker, n_features: int, n_cuts: int) -> None:
+def check_ranker(ranker: Ranker, n_features: int, n_tables: int) -> None:
     """Raise ValueError unless the arrays of a ranker fit together and lead nowhere outside.
 
     Examples
@@ -359,7 +425,7 @@ def check_ranker(ranker: Ranker, n_features: int, n_cuts: int) -> None:
     fits = (
         ranker.weights.shape == ranker.features.shape
         and ranker.biases.shape == ranker.modelled.shape == (n_labels,)
-        and ranker.tables.shape == (2 * n_cuts * N_BINS,)
+        and ranker.tables.shape == (2 * n_tables * N_BINS,)
         and 0 <= ranker.shift <= _LARGEST_SHIFT
     )
     if not fits:
@@ -391,6 +457,7 @@ def _rank_block(
     ranker: Ranker,
     weights: _WeightTable,
     selection: Selection,
+    evidence: Sequence[Evidence],
     k: int,
 ) -> Ranking:
     """Rank labels with standard array-API functions only."""
@@ -401,10 +468,15 @@ def _rank_block(
         for cut in cuts
     ]
     label = rank(votes[-1], selection.n_candidates).labels
+    if evidence:
+        label = _union([label, *(one.labels for one in evidence)])
     query = xp.arange(label.shape[0], dtype=xp.int64, device=device(label))[:, None]
     pairs = _Pairs(xp.broadcast_to(query, label.shape), label)
     known, safe = _modelled(pairs, ranker)
-    score = _vote_scores(pairs, votes, ranker, known, labels.n_labels)
+    n_labels = max([labels.n_labels, *(source.n_labels for source in selection.sources)])
+    bins = [bins_of(_shares(pairs, cast, n_labels)) for cast in votes]
+    bins += [part for one in evidence for part in _listed_bins(pairs, one, n_labels)]
+    score = _table_scores(bins, ranker, known)
     if ranker.modelled.shape[0] > 0:
         score = score + _linear_scores(pairs, safe, known, queries, weights) * 2**ranker.shift
         bias = xp.reshape(xp.take(ranker.biases, xp.reshape(safe, (-1,))), safe.shape)
@@ -423,21 +495,38 @@ def _modelled(pairs: _Pairs, ranker: Ranker) -> tuple[Array, Array]:
     return (flags != 0) & (safe == pairs.label), safe
 
 
-def _vote_scores(
-    pairs: _Pairs, votes: list[Votes], ranker: Ranker, known: Array, n_labels: int
-) -> Array:
-    """Sum of one table entry for each cut."""
+def _union(parts: list[Array]) -> Array:
+    """Labels of each query, (n_queries, any number), with -1 in place of repeats."""
+    xp = array_namespace(parts[0])
+    label = xp.sort(xp.concat([xp.astype(part, xp.int64) for part in parts], axis=1), axis=1)
+    repeats = xp.concat([label[:, :1] != label[:, :1], label[:, 1:] == label[:, :-1]], axis=1)
+    return xp.where(repeats, 0 * label - 1, label)
+
+
+def _listed_bins(pairs: _Pairs, evidence: Evidence, n_labels: int) -> list[Array]:
+    """Bins of each candidate in the tables of a source; 0 where it is not listed."""
     xp, dev = array_namespace(pairs.label), device(pairs.label)
-    ends = xp.asarray(knots(), dtype=xp.float64, device=dev)
-    first = xp.astype(known, xp.int64) * (len(votes) * N_BINS)
+    listed = xp.astype(evidence.labels, xp.int64)
+    query = xp.arange(listed.shape[0], dtype=xp.int64, device=dev)[:, None]
+    keys = xp.reshape(xp.where(listed >= 0, query * n_labels + listed, listed), (-1,))
+    order = xp.argsort(keys, stable=True)
+    keys, wanted = xp.take(keys, order), pairs.query * n_labels + pairs.label
+    found = []
+    for t in range(evidence.bins.shape[2]):
+        values = xp.take(xp.reshape(evidence.bins[:, :, t], (-1,)), order)
+        picked, there = _look_up(keys, wanted, values)
+        found.append(xp.where(there & (pairs.label >= 0), picked, xp.zeros_like(picked)))
+    return found
+
+
+def _table_scores(bins: list[Array], ranker: Ranker, known: Array) -> Array:
+    """Sum of one entry of each table."""
+    xp = array_namespace(known)
+    first = xp.astype(known, xp.int64) * (len(bins) * N_BINS)
     total = xp.zeros_like(first)
-    for cut, cast in enumerate(votes):
-        shares = _shares(pairs, cast, n_labels)
-        shares = xp.where(shares > 0, shares, xp.zeros_like(shares))  # as a kernel's bins do
-        at = xp.searchsorted(ends, xp.reshape(shares + SHARE_SHIFT, (-1,)), side="right") - 1
-        entry = xp.reshape(at, shares.shape) + first + cut * N_BINS
-        values = xp.take(ranker.tables, xp.reshape(entry, (-1,)))
-        total = total + xp.reshape(values, entry.shape)
+    for t, at in enumerate(bins):
+        values = xp.take(ranker.tables, xp.reshape(at + first + t * N_BINS, (-1,)))
+        total = total + xp.reshape(values, first.shape)
     return total
 
 

@@ -2,19 +2,21 @@
 
 A label's model depends on the rows that have it as a candidate: those with one of the label's rows
 among their neighbours. The neighbours of all rows are kept beside the model (`KnownNeighbours`),
-so that only these rows vote again, and only rows with new neighbours are searched. Feature weights,
-vote score and probabilities stay as they are.
+so that only these rows vote again, and only rows with new neighbours are searched. Sources of
+evidence are made again for the current rows, and asked for all of them: which rows list a label may
+have changed. Feature weights, vote score and probabilities stay as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swnn_kernels.learn.candidates import N_BINS
+from swnn_kernels.learn.evidence import Evidence
 from swnn_kernels.learn.known_neighbours import similarities
 from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.learn.scorer import Ranker
@@ -22,12 +24,22 @@ from swnn_kernels.records import frozen
 from swnn_kernels.vote import Labels
 from swnn_xp.backends import Options
 from swnn_xp.learn.candidates import Candidates, Voters, candidates_of, copy_numbers
+from swnn_xp.learn.evidence import Source, TrainingSource
 from swnn_xp.learn.label_models import LabelModels, group_pairs, quantise_models, train_labels
 from swnn_xp.learn.neighbours import SearchPositions, by_id, live_mask, refresh_neighbours
 from swnn_xp.learn.ranking import ranking_of
 from swnn_xp.learn.settings import TrainingSettings
 from swnn_xp.learn.staleness import retrained
-from swnn_xp.learn.train import Progress, block_size, label_problem, offsets_of, rarity, scales_of
+from swnn_xp.learn.train import (
+    Progress,
+    SearchBackend,
+    block_size,
+    label_problem,
+    offsets_of,
+    rarity,
+    rows_of_sources,
+    scales_of,
+)
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import quantise_rows
@@ -50,19 +62,24 @@ def relearn_labels(
     on_progress : callable
         Shows progress.
     """
-    ranking = ranking_of(model)
     scaled = model.rows()
     unscaled = quantise_rows(model.value_rows(scaled))
     near = refresh_neighbours(
-        model, ranking.known, scaled, _width(model), _searcher(model, scaled, settings, on_progress)
+        model,
+        ranking_of(model).known,
+        scaled,
+        _width(model),
+        _searcher(model, scaled, settings, on_progress),
     )
-    chosen = _rows_with(model, wanted, near)
-    blocks = _candidates(model, (unscaled, scaled), near, chosen, settings, on_progress)
+    sources = _sources(model, (unscaled, scaled), settings)
+    model = _with_sources(model, tuple(each.source for each in sources))
+    evidence = _lister(model, sources)
+    chosen = _rows_with(model, wanted, near, evidence, settings)
+    blocks = _candidates(model, (unscaled, scaled), near, chosen, evidence, settings, on_progress)
     for block in blocks:
         block.labels[(block.labels >= 0) & ~wanted[block.labels]] = -1
-    truth = _only(take_rows(model.checked_labels, chosen), wanted)
-    n_cuts = len(ranking.selection.cuts)
-    table = ranking.checked_ranker.tables.reshape(2, n_cuts, N_BINS)[1]
+    truth, ranking = _only(take_rows(model.checked_labels, chosen), wanted), ranking_of(model)
+    table = ranking.checked_ranker.tables.reshape(2, -1, N_BINS)[1]
     missed = (
         float(table[:, 0].sum()) * 2.0**-SCORE_BITS if ranking.descent_params.missed > 0 else None
     )
@@ -105,15 +122,65 @@ def _searcher(
     return search
 
 
+_Lister = Callable[[NDArray[np.int64]], list[Evidence]]
+"""Gives what each source lists for the rows at these positions."""
+
+
+def _sources(
+    model: Model, rows: tuple[QuantisedRows, QuantisedRows], settings: TrainingSettings
+) -> list[TrainingSource]:
+    """The model's sources, made again for the rows that are left."""
+    known = ranking_of(model).sources
+    if not known:
+        return []
+    left = np.flatnonzero(live_mask(model))
+    options = Options(settings.memory_budget, settings.n_jobs)
+    backend = SearchBackend(type(model.segments[0]), model.placement, options)
+    unscaled, scaled = (take_rows(part, left) for part in rows)
+    given = rows_of_sources(unscaled, scaled, take_rows(model.checked_labels, left), backend)
+    return [source.made_again(given) for source in known]
+
+
+def _with_sources(model: Model, sources: tuple[Source, ...]) -> Model:
+    ranking = ranking_of(model)
+    selection = ranking.selection._replace(sources=tuple(source.shape for source in sources))
+    return replace(model, ranking=replace(ranking, selection=selection, sources=sources))
+
+
+def _lister(model: Model, sources: list[TrainingSource]) -> _Lister:
+    left = np.flatnonzero(live_mask(model))
+
+    def evidence(positions: NDArray[np.int64]) -> list[Evidence]:
+        rows = np.searchsorted(left, positions)
+        return [each.leave_one_out(rows) for each in sources]
+
+    return evidence
+
+
 def _rows_with(
-    model: Model, wanted: NDArray[np.bool_], near: NDArray[np.int32]
+    model: Model,
+    wanted: NDArray[np.bool_],
+    near: NDArray[np.int32],
+    evidence: _Lister,
+    settings: TrainingSettings,
 ) -> NDArray[np.int64]:
-    """Positions of rows that have one of the labels, or a neighbour that does; ascending."""
+    """Positions of rows that have one of the labels, or a neighbour that does; ascending.
+
+    Also of those for which a source lists one.
+    """
     labels = model.checked_labels
     own = np.zeros(model.n_positions + 1, bool)  # the last one is that of -1: no neighbour
     of_entries = np.repeat(np.arange(labels.n_rows), np.diff(labels.indptr))
     own[of_entries[wanted[labels.indices]]] = True
-    return np.flatnonzero((own[:-1] | own[near].any(axis=1)) & live_mask(model))
+    chosen = own[:-1] | own[near].any(axis=1)
+    step, is_wanted = _block_size(model, settings), np.append(wanted, False)  # the last: that of -1
+    if ranking_of(model).sources:
+        others = np.flatnonzero(~chosen & live_mask(model))
+        for first in range(0, others.size, step):
+            some = others[first : first + step]
+            for one in evidence(some):
+                chosen[some] |= is_wanted[one.labels].any(axis=1)
+    return np.flatnonzero(chosen & live_mask(model))
 
 
 def _candidates(
@@ -121,6 +188,7 @@ def _candidates(
     rows: tuple[QuantisedRows, QuantisedRows],
     near: NDArray[np.int32],
     chosen: NDArray[np.int64],
+    evidence: _Lister,
     settings: TrainingSettings,
     on_progress: Progress,
 ) -> list[Candidates]:
@@ -134,7 +202,7 @@ def _candidates(
         sims = similarities(searched, some, near[some], model.ranking.settings.beta)
         found = Neighbours(sims, near[some].astype(np.int64))
         truth = take_rows(labels, some)
-        blocks.append(candidates_of(found, voters, some, truth, selection))
+        blocks.append(candidates_of(found, voters, some, truth, selection, evidence(some)))
         on_progress("candidates", first + some.size, chosen.size)
     return blocks
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from swnn_kernels.learn.candidates import Selection, mark_right
 from swnn_kernels.learn.descent import Pairs, Problem, look_up
+from swnn_kernels.learn.evidence import Evidence, SourceShape
 from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.vote import Labels
 from swnn_xp.backends import Index, Options, Placement
@@ -33,6 +34,8 @@ from swnn_xp.learn.candidates import (
     fit_vote_score,
     leave_one_out,
 )
+from swnn_xp.learn.centroids import training_centroids
+from swnn_xp.learn.evidence import TrainingRows, TrainingSource, tables_of
 from swnn_xp.learn.label_models import (
     LabelModels,
     group_pairs,
@@ -135,6 +138,16 @@ class Training(NamedTuple):
     """Feature weights, if the search uses any."""
     scales_models: bool = False
     """Whether label models use them, too."""
+    sources: tuple[TrainingSource, ...] = ()
+    """What lists candidates beside the neighbours."""
+
+    def shapes(self) -> tuple[SourceShape, ...]:
+        """What the sources list."""
+        return tuple(each.source.shape for each in self.sources)
+
+    def evidence(self, rows: NDArray[np.int64]) -> list[Evidence]:
+        """What the sources list for some of the rows, as if they were not among the rows."""
+        return [each.leave_one_out(rows) for each in self.sources]
 
     def voters(self) -> Voters:
         """The rows that vote, and for each row those whose votes do not count: its copies."""
@@ -395,7 +408,7 @@ def measure_candidates(
 ) -> CandidateStats:
     """Fit the vote score to candidates, and count how many labels are among them."""
     on_progress("vote score", 0, 1)
-    score = fit_vote_score(*_sample(blocks, settings))
+    score = fit_vote_score(*_sample(training, blocks, settings), tables_of(training.shapes()))
     labels, part = training.labels, training.representatives
     recall = candidate_recall(blocks, labels)
     agreement = vote_agreement(blocks, labels) if part is None else part.agreement
@@ -427,11 +440,12 @@ def _ranking(
     tables = np.stack([stats.score.tables(weight) for weight in (1.0, descent.vote_weight)])
     return CandidateRanking(
         quantise_models(models, tables),
-        selection_of(settings, training.labels.n_labels),
+        selection_of(settings, training),
         settings.beta,
         training.unscaled.n_features,
         stats.recall,
         descent,
+        sources=tuple(each.source for each in training.sources),
     )
 
 
@@ -522,7 +536,7 @@ def find_neighbours(
     training: Training, search: Search, settings: TrainingSettings, on_progress: Progress
 ) -> Iterator[Neighbours]:
     """Neighbours of all rows, a block at a time: one more than vote, for each finds itself."""
-    scaled, selection = training.scaled, selection_of(settings, training.labels.n_labels)
+    scaled, selection = training.scaled, selection_of(settings, training)
     size = block_size(selection, settings)
     for first in range(0, scaled.n_rows, size):
         last = min(first + size, scaled.n_rows)
@@ -537,13 +551,13 @@ def to_candidates(
 
     Of neighbours that were found for a larger S only the first ones are taken.
     """
-    labels, blocks, first = training.labels, [], 0
-    voters = training.voters()
-    selection = selection_of(settings, labels.n_labels)
+    blocks, first, voters = [], 0, training.voters()
+    selection = selection_of(settings, training)
     most = selection.cuts[-1] + 1
     for sims, ids in found:
         nearest = Neighbours(sims[:, :most], ids[:, :most])
-        blocks.append(leave_one_out(nearest, voters, first, selection))
+        evidence = training.evidence(np.arange(first, first + ids.shape[0]))
+        blocks.append(leave_one_out(nearest, voters, first, selection, evidence))
         first += ids.shape[0]
     return blocks
 
@@ -578,12 +592,13 @@ def _possible(labels: LabelRows, n_rows: NDArray[np.int64] | None = None) -> int
     return int((n_rows[labels.indices] > 1).sum())
 
 
-def selection_of(settings: TrainingSettings, n_labels: int) -> Selection:
+def selection_of(settings: TrainingSettings, training: Training) -> Selection:
     """How neighbours become candidates; no more of them than there are labels."""
     wanted = settings.n_candidates
     if wanted == "auto":
         raise ValueError("the number of candidates is not chosen yet")
-    return Selection(settings.cuts, max(1, min(wanted, n_labels)), settings.alpha)
+    kept = max(1, min(wanted, training.labels.n_labels))
+    return Selection(settings.cuts, kept, settings.alpha, training.shapes())
 
 
 def offsets_of(bins: NDArray[np.uint16], table: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -594,13 +609,14 @@ def offsets_of(bins: NDArray[np.uint16], table: NDArray[np.int64]) -> NDArray[np
 
 
 def _sample(
-    blocks: list[Candidates], settings: TrainingSettings
+    training: Training, blocks: list[Candidates], settings: TrainingSettings
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
     """Bins and rightness of about ``settings.vote_pairs`` candidates at most."""
     n_pairs = sum(block.labels.size for block in blocks)
     share = min(1.0, settings.vote_pairs / max(1, n_pairs))
     rng = np.random.default_rng(settings.random_state)
-    bins, right = [np.empty((0, len(settings.cuts)), np.uint16)], [np.empty(0, np.uint8)]
+    n_tables = selection_of(settings, training).n_tables
+    bins, right = [np.empty((0, n_tables), np.uint16)], [np.empty(0, np.uint8)]
     for block in blocks:
         kept = (block.labels >= 0) & (rng.random(block.labels.shape) < share)
         bins.append(block.bins[kept])
@@ -612,7 +628,7 @@ def block_size(selection: Selection, settings: TrainingSettings) -> int:
     """Rows whose neighbours and candidates take half of the memory budget."""
     base, of_cut = _CANDIDATE_BYTES
     of_row = _NEIGHBOUR_BYTES * (selection.cuts[-1] + 1)
-    of_row += (base + of_cut * len(selection.cuts)) * selection.n_candidates
+    of_row += (base + of_cut * selection.n_tables) * selection.n_ranked
     return int(np.clip(settings.memory_budget // (2 * of_row), 1, _LARGEST_BLOCK))
 
 
@@ -673,11 +689,31 @@ def prepare(
     unscaled, scaled = quantise_rows(rows), quantise_rows(rows, weights)
     model = new_model(index_class, placement, placement.rows(scaled), labels, names or {})
     remote = remote_trainer()
-    return Prepared(
-        Training(unscaled, scaled, labels, weights=weights, scales_models=use.label_models),
+    training = Training(unscaled, scaled, labels, weights=weights, scales_models=use.label_models)
+    ready = Prepared(
+        training,
         replace(model, feature_weights=weights),
         remote.index(scaled) if remote else host_search(model.segments[0], placement, options),
         settings.with_sizes(recall),
         settings,
         recall,
     )
+    return with_sources(ready, backend)
+
+
+def rows_of_sources(
+    unscaled: QuantisedRows, scaled: QuantisedRows, labels: LabelRows, backend: SearchBackend
+) -> TrainingRows:
+    """What sources are made from."""
+    index = host_indexer(*backend)
+    return TrainingRows(unscaled, scaled, labels, copy_numbers(unscaled, labels), index)
+
+
+def with_sources(ready: Prepared, backend: SearchBackend) -> Prepared:
+    """Add the sources of evidence that help."""
+    training, settings = ready.training, ready.settings
+    if not settings.centroids or not training.labels.n_labels:
+        return ready
+    rows = rows_of_sources(training.unscaled, training.scaled, training.labels, backend)
+    source = training_centroids(rows, scaled=settings.centroids_scaled)
+    return ready._replace(training=training._replace(sources=(source,)))

@@ -32,19 +32,21 @@ def check_topk(clf, X, Y, Q, k):
     K=st.integers(1, 8),
     k=st.integers(1, 9),
     exponents=st.tuples(exact_exponents, exact_exponents),
-    other=st.tuples(st.booleans(), st.sampled_from([0.0, 0.25, 3.0])),
+    other=st.tuples(st.booleans(), st.sampled_from([0.0, 0.25, 3.0]), st.booleans()),
 )
 def test_scores_follow_from_the_stored_integers(
     ranker, problem: Problem, S, K, k, exponents, other
 ):
     alpha, beta = exponents
     clf = ranker(n_neighbors=S, alpha=alpha, beta=beta, n_candidates=K)
-    clf.set_params(learn_weights=other[0], rare_labels=other[1]).fit(problem.X, problem.Y)
+    clf.set_params(learn_weights=other[0], rare_labels=other[1], centroids=other[2])
+    clf.fit(problem.X, problem.Y)
     check_topk(clf, problem.X, problem.Y, problem.Q, k)
 
 
-def test_several_segments_removed_rows_and_new_labels(ranker):
-    clf = ranker(n_neighbors=9, n_candidates=4).fit(X[:48], Y[:48, :5])
+@pytest.mark.parametrize("centroids", [False, True])
+def test_several_segments_removed_rows_and_new_labels(ranker, centroids):
+    clf = ranker(n_neighbors=9, n_candidates=4, centroids=centroids).fit(X[:48], Y[:48, :5])
     model = oracle.stored(clf)
     assert model[0]["modelled"].size == 5
     clf.partial_fit(X[48:55], Y[48:55]).partial_fit(X[55:56], Y[55:56])
@@ -65,12 +67,14 @@ def test_more_candidates_and_labels_than_there_are(ranker):
     check_topk(clf, X, Y, X[:5], 20)
 
 
+@pytest.mark.parametrize("centroids", [False, True])
 @pytest.mark.parametrize("budget", [1, 10_000, 300_000])
-def test_blocks_and_threads_do_not_change_the_answer(ranker, budget):
+def test_blocks_and_threads_do_not_change_the_answer(ranker, budget, centroids):
     n = 15 if budget == 1 else 30  # the smallest budget works on one row at a time
     few, theirs = X[:n], Y[:n]
-    one = ranker(n_neighbors=9).fit(few, theirs)
-    other = ranker(n_neighbors=9, memory_budget=budget, n_jobs=3).fit(few, theirs)
+    one = ranker(n_neighbors=9, centroids=centroids).fit(few, theirs)
+    other = ranker(n_neighbors=9, centroids=centroids, memory_budget=budget, n_jobs=3)
+    other.fit(few, theirs)
     assert stored_bytes(one) == stored_bytes(other)
     for mine, its in zip(one.predict_topk(few, 5), other.predict_topk(few, 5), strict=True):
         np.testing.assert_array_equal(mine, its)
@@ -81,7 +85,7 @@ def stored_bytes(clf):
     return {name: array.tobytes() for name, array in arrays.items()}, meta
 
 
-@pytest.mark.parametrize("params", [{}, {"n_neighbors": 9}])
+@pytest.mark.parametrize("params", [{}, {"n_neighbors": 9, "centroids": True}])
 def test_all_backends_train_the_same_model(ranker, params):
     from swnn_xp import SWNNRanker
 
@@ -132,12 +136,12 @@ def test_edges(ranker):
         clf.predict_topk(np.ones((1, 13)))
 
 
-@pytest.mark.parametrize("mmap", [True, False])
-def test_round_trip(ranker, tmp_path, mmap):
+@pytest.mark.parametrize(("mmap", "centroids"), [(True, False), (False, False), (True, True)])
+def test_round_trip(ranker, tmp_path, mmap, centroids):
     import swnn_xp
 
     names = [f"label {i}" for i in range(7)]
-    clf = ranker(n_neighbors=np.int64(9), C=np.float64(0.5)).fit(
+    clf = ranker(n_neighbors=np.int64(9), C=np.float64(0.5), centroids=centroids).fit(
         sp.csr_array(X), Y, label_names=names
     )
     clf.remove([3]).save(tmp_path / "model")
@@ -145,6 +149,7 @@ def test_round_trip(ranker, tmp_path, mmap):
     assert type(again) is swnn_xp.SWNNRanker
     assert again.label_names_ == names
     assert stored_bytes(again) == stored_bytes(clf)
+    assert again.centroids_ == centroids
     for backend in ("numpy", "numba"):
         other = swnn_xp.load(tmp_path / "model", mmap=mmap, backend=backend)
         for mine, its in zip(clf.predict_topk(X), other.predict_topk(X), strict=True):

@@ -15,6 +15,10 @@ from swnn_xp import SWNNRanker
 X, Y = rows_and_labels()
 
 
+def listed_score(found):
+    return sum(part.score for part in found.evidence)
+
+
 def check_row(clf, row, k=10):
     labels, scores = clf.predict_topk(row, k)
     explained = []
@@ -23,21 +27,23 @@ def check_row(clf, row, k=10):
             continue
         found = clf.explain(row, label)
         assert found.label == label
-        assert found.score == score == found.vote + found.model
+        assert found.score == score == found.vote + listed_score(found) + found.model
+        assert all(part.features for part in found.evidence)
         parts = [feature.contribution for feature in found.features]
         assert found.bias + sum(parts) == found.model
         assert sum(map(Fraction, parts), Fraction(found.bias)) == Fraction(found.model)
         assert parts == sorted(parts, key=lambda part: -abs(part))
         assert found.probability == clf.predict_proba(row)[0, label]
-        assert found.voters
+        assert found.voters or found.evidence
         explained.append(found)
     return explained
 
 
 @settings(max_examples=25)
-@given(problem=problems(), S=st.integers(1, 15), weighted=st.booleans())
-def test_parts_add_up(problem, S, weighted):
-    clf = SWNNRanker(n_neighbors=S, learn_weights=weighted).fit(problem.X, problem.Y)
+@given(problem=problems(), S=st.integers(1, 15), options=st.tuples(st.booleans(), st.booleans()))
+def test_parts_add_up(problem, S, options):
+    clf = SWNNRanker(n_neighbors=S, learn_weights=options[0], centroids=options[1])
+    clf.fit(problem.X, problem.Y)
     for query in problem.Q:
         check_row(clf, query[None, :])
 

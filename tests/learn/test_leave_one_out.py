@@ -42,7 +42,7 @@ def test_as_if_refitted_without_the_row_and_its_copies(seed, copies):
     assert (max(map(len, same)) > 1) == bool(copies)
     found = SWNNClassifier().fit(X, Y).kneighbors(X, S + 1)
     mine = leave_one_out(found, voters, 0, Selection(CUTS, K, 1.0))
-    _, shares = find_candidates(
+    _, shares, _ = find_candidates(
         voters.labels, Selection(CUTS, K, 1.0), found[::-1], (voters.copies, voters.copies)
     )
     for row, group in enumerate(same):
@@ -50,7 +50,7 @@ def test_as_if_refitted_without_the_row_and_its_copies(seed, copies):
         # S + 1 neighbours were searched: each copy among them takes the place of another.
         n_left = min(S, S + 1 - int(np.isin(found.ids[row], group).sum()))
         again = SWNNClassifier().fit(X[others], Y[others]).kneighbors(X[[row]], n_left)
-        expected, its = find_candidates(
+        expected, its, _ = find_candidates(
             prepared(label_rows(Y[others])), Selection(CUTS, K, 1.0), again[::-1]
         )
         assert mine.labels[row].tolist() == expected[0].tolist()
@@ -87,7 +87,7 @@ def test_a_label_twice_in_a_forged_row_stays_inside_the_tables():
 
     forged = Labels.prepare(np.asarray([0, 3]), np.asarray([2, 2, 2]))
     found = np.asarray([[0]]), np.asarray([[0.5]])
-    labels, shares = find_candidates(forged, Selection((1,), 2, 1.0), found)
+    labels, shares, _ = find_candidates(forged, Selection((1,), 2, 1.0), found)
     assert (labels.tolist(), shares[0, 0, 0]) == ([[2, -1]], 3.0)
     bins = np.empty(6, np.uint16)
     fill_bins(np.asarray([0.0, 1.0, 3.0, 1e300, -0.5, -1e300]), bins)

@@ -129,11 +129,11 @@ def test_blocks_of_training_fit_the_budget(monkeypatch, budget):
     sizes = []
     real = train.leave_one_out
 
-    def count(found, voters, first, selection):
+    def count(found, voters, first, selection, evidence):
         sizes.append(found.ids.shape[0])
         of_row = found.ids.shape[1] * 16 + selection.n_candidates * 12 * len(selection.cuts)
         assert sizes[-1] == 1 or sizes[-1] * of_row <= budget
-        return real(found, voters, first, selection)
+        return real(found, voters, first, selection, evidence)
 
     monkeypatch.setattr(train, "leave_one_out", count)
     SWNNRanker(n_neighbors=9, memory_budget=budget, learn_weights=False).fit(X, Y)

@@ -79,6 +79,7 @@ def parameters(rng: np.random.Generator, kind: str, n: int, probabilities: bool)
         found["n_candidates"] = int(rng.choice([1, 3, 10, 100]))
         found["rare_labels"] = float(rng.choice([0.0, 0.25]))
         found["learn_weights"] = bool(rng.random() < 0.7)
+        found["centroids"] = bool(rng.random() < 0.5)
     return found | {"calibrate": bool(probabilities and rng.random() < 0.5)}
 
 

@@ -11,6 +11,7 @@ binary search among the knots gives the same.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from swnn_kernels._numba import Table, inline, kernel, prefetch, struct_view, table
 from swnn_kernels.fixed_point import vote_weight
 from swnn_kernels.heap import push, sort_best_first
+from swnn_kernels.learn.evidence import Evidence, Listed, SourceShape, join_evidence
 from swnn_kernels.records import (
     Float,
     Float64,
@@ -69,23 +71,40 @@ class Selection(NamedTuple):
     """Labels kept for each query."""
     alpha: float
     """Exponent of a similarity in its vote's weight."""
+    sources: tuple[SourceShape, ...] = ()
+    """What lists further candidates."""
+
+    @property
+    def n_ranked(self) -> int:
+        """Most candidates of a query."""
+        return self.n_candidates + sum(source.n_listed for source in self.sources)
+
+    @property
+    def n_tables(self) -> int:
+        """Tables of the vote score: one for each cut, then those of the sources."""
+        return len(self.cuts) + sum(len(source.tables) for source in self.sources)
 
 
 class Tally(NamedTuple):
-    """Buffers of one thread; between queries ``sums`` holds zeros.
+    """Buffers of one thread; between queries ``sums``, ``bins`` and ``is_kept`` hold zeros.
 
-    ``slots`` is never cleared: a label has votes if its slot holds it.
+    ``slots`` is never cleared: a label has votes if its slot holds it. ``most`` is the number of
+    labels that may have votes or be listed by a source.
     """
 
     cuts: Int64  # (n_cuts,), ascending: how many neighbours vote at each cut
     slots: Int32  # (n_labels,): slot of a label, if it has votes
-    voted: Int64  # (most + 1,): labels voted for, and one written in vain
+    voted: Int64  # (most + 1,): labels voted for or listed, and one written in vain
     sums: Int64  # ((most + 1) * n_cuts,): their votes, a label's cuts side by side
     totals: Int64  # (n_cuts,): the weight of all neighbours of a cut
     histogram: Int32  # (_BUCKETS,)
     best: Int64  # (most,): slots of the labels that are kept
-    best_sums: Int64  # (K,)
-    best_labels: Int64  # (K,)
+    best_sums: Int64  # (K + labels listed,)
+    best_labels: Int64  # (K + labels listed,)
+    n_candidates: int  # K
+    n_bins: int  # tables of all sources
+    bins: Uint16  # ((most + 1) * n_bins,): what sources say of a label
+    is_kept: Uint8  # (most + 1,): 1 for slots in ``best``, if there are sources
 
 
 class FindCall(NamedTuple):
@@ -93,38 +112,48 @@ class FindCall(NamedTuple):
 
     labels: Labels
     tally: Tally
+    listed: Listed
     alpha: float
     ids: Int64  # neighbours of all queries, one after the other
     sims: Float64
     copies_of_rows: Int64  # copy number of each row
     copies_of_queries: Int64
-    out_labels: Int32  # (n_queries * K,), -1 where there is none
-    out_shares: Float64  # (n_queries * K * n_cuts,)
+    out_labels: Int32  # (n_queries * (K + labels listed),), -1 where there is none
+    out_shares: Float64  # (..., n_cuts)
+    out_bins: Uint16  # (..., n_bins)
 
 
 _open_call = struct_view(FindCall)
 
 
-def make_tally(labels: Labels, cuts: tuple[int, ...], n_candidates: int) -> Tally:
+def make_tally(labels: Labels, selection: Selection) -> Tally:
     """Buffers for votes of the rows with these labels, of which the best K are kept.
 
     Examples
     --------
     >>> labels = Labels.prepare(np.asarray([0, 1, 3]), np.asarray([4, 2, 4]))
-    >>> make_tally(labels, (1, 2), 2).slots.size
+    >>> make_tally(labels, Selection((1, 2), 2, 1.0)).slots.size
     5
     """
-    most = labels.max_voted(cuts[-1])
+    cuts, sources = selection.cuts, selection.sources
+    n_listed = sum(source.n_listed for source in sources)
+    voted = labels.max_voted(cuts[-1])
+    kept = max(1, min(selection.n_candidates, voted))
+    most, n_bins = voted + n_listed, selection.n_tables - len(cuts)
     return Tally(
         cuts=np.asarray(cuts, np.int64),
-        slots=np.zeros(labels.n_labels, np.int32),
+        slots=np.zeros(max([labels.n_labels, *(s.n_labels for s in sources)]), np.int32),
         voted=np.zeros(most + 1, np.int64),
         sums=np.zeros((most + 1) * len(cuts), np.int64),
         totals=np.zeros(len(cuts), np.int64),
         histogram=np.zeros(_BUCKETS, np.int32),
         best=np.zeros(most, np.int64),
-        best_sums=np.zeros(n_candidates, np.int64),
-        best_labels=np.zeros(n_candidates, np.int64),
+        best_sums=np.zeros(kept + n_listed, np.int64),
+        best_labels=np.zeros(kept + n_listed, np.int64),
+        n_candidates=kept,
+        n_bins=n_bins,
+        bins=np.zeros((most + 1) * n_bins, np.uint16),
+        is_kept=np.zeros(most + 1, np.uint8),
     )
 
 
@@ -256,17 +285,58 @@ def tally_votes(
     """
     _prefetch_labels(labels, ids)
     n_voted = _vote_at_cuts(labels, ids, sims, excluded, alpha, tally)
-    if n_voted > tally.best_sums.size:
-        return _keep_best(tally, n_voted, tally.best_sums.size), n_voted
+    if n_voted > tally.n_candidates:
+        return _keep_best(tally, n_voted, tally.n_candidates), n_voted
     for slot in range(n_voted):
         tally.best[slot] = slot
     return n_voted, n_voted
 
 
 @inline
+def add_listed(
+    tally: Tally, listed: Listed, query: Int, held: Int, n_voted: Int
+) -> tuple[Int, Int]:
+    """Append the labels that sources list for a query to ``best``, with their bins.
+
+    Returns how many labels are kept, and how many have a slot: what `tally_votes` returns.
+    """
+    n_sources = listed.n_listed.size
+    for i in range(held if n_sources else 0):
+        tally.is_kept[tally.best[i]] = 1
+    at, bin_at, table = np.int64(0), np.int64(0), np.int64(0)
+    for s in range(n_sources):
+        at += query * listed.n_listed[s]
+        bin_at += query * listed.n_listed[s] * listed.n_tables[s]
+    for s in range(n_sources):
+        n_tables = listed.n_tables[s]
+        for _ in range(listed.n_listed[s]):
+            label = np.int64(listed.labels[at])
+            if label >= 0:
+                slot = np.int64(tally.slots[label])
+                if slot >= n_voted or tally.voted[slot] != label:
+                    slot = n_voted
+                    tally.slots[label] = slot
+                    tally.voted[slot] = label
+                    n_voted += 1
+                if tally.is_kept[slot] == 0:
+                    tally.is_kept[slot] = 1
+                    tally.best[held] = slot
+                    held += 1
+                for t in range(n_tables):
+                    tally.bins[slot * tally.n_bins + table + t] = listed.bins[bin_at + t]
+            at += 1
+            bin_at += n_tables
+        table += n_tables
+    return held, n_voted
+
+
+@inline
 def reset_tally(tally: Tally, n_voted: Int) -> None:
-    """Set the votes to zeros again."""
+    """Set the votes, and what sources said, to zeros again."""
     tally.sums[: n_voted * tally.cuts.size] = 0
+    if tally.n_bins:
+        tally.bins[: n_voted * tally.n_bins] = 0
+        tally.is_kept[:n_voted] = 0
 
 
 @inline
@@ -291,22 +361,30 @@ def _sort_best(tally: Tally, held: Int) -> None:
 
 @kernel
 def _find_candidates(call_table: Table[FindCall]) -> None:
-    """Fill the labels and shares of all queries."""
+    """Fill the labels, shares and bins of all queries: those voted for, then others listed."""
     call = _open_call(call_table)
     labels, tally, n_queries = call.labels, call.tally, call.copies_of_queries.size
-    n_cuts = tally.cuts.size
+    n_cuts, n_bins = tally.cuts.size, tally.n_bins
     for q in range(n_queries):
-        near, kept = call.ids.size // n_queries, call.out_labels.size // n_queries
+        near, size = call.ids.size // n_queries, call.out_labels.size // n_queries
         ids, sims = call.ids[q * near :][:near], call.sims[q * near :][:near]
         excluded = call.copies_of_rows, call.copies_of_queries[q]
         held, n_voted = tally_votes(labels, ids, sims, excluded, call.alpha, tally)
         _sort_best(tally, held)
-        for i in range(kept):
-            at = q * kept + i
-            call.out_labels[at] = tally.best_labels[i] if i < held else -1
-            slot = np.int64(tally.slots[tally.best_labels[i]]) if i < held else np.int64(0)
+        kept, n_voted = add_listed(tally, call.listed, np.int64(q), held, n_voted)
+        for i in range(held, kept):
+            tally.best_labels[i] = tally.voted[tally.best[i]]
+        others = size - tally.best_labels.size + tally.n_candidates  # where listed ones begin
+        for i in range(size):
+            source = i if i < others else i - others + held
+            there = source < (held if i < others else kept)
+            at = q * size + i
+            call.out_labels[at] = tally.best_labels[source] if there else -1
+            slot = np.int64(tally.slots[tally.best_labels[source]]) if there else np.int64(0)
             for c in range(n_cuts):
-                call.out_shares[at * n_cuts + c] = share_at(tally, slot, c) if i < held else 0.0
+                call.out_shares[at * n_cuts + c] = share_at(tally, slot, c) if there else 0.0
+            for t in range(n_bins):
+                call.out_bins[at * n_bins + t] = tally.bins[slot * n_bins + t] if there else 0
         reset_tally(tally, n_voted)
 
 
@@ -315,8 +393,9 @@ def find_candidates(
     selection: Selection,
     found: tuple[np.ndarray, np.ndarray],
     copies: tuple[np.ndarray, np.ndarray] | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Let neighbours vote and keep the best labels of each query.
+    evidence: Sequence[Evidence] = (),
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Let neighbours vote and keep the best labels of each query, and those that sources list.
 
     Parameters
     ----------
@@ -328,18 +407,22 @@ def find_candidates(
     copies : arrays of int64, optional
         Copy number of each row, and of each query, if the queries are themselves among the rows:
         then a row and its copies do not vote for it.
+    evidence : sequence of Evidence
+        What each of the selection's sources lists.
 
     Returns
     -------
-    labels : array of int32, (n_queries, K)
-        Largest share at the last cut first, then smaller label; -1 where there is none.
-    shares : array of float64, (n_queries, K, n_cuts)
+    labels : array of int32, (n_queries, K + labels listed)
+        Largest share at the last cut first, then smaller label; from column K on those that only
+        sources list. -1 where there is none.
+    shares : array of float64, (n_queries, K + labels listed, n_cuts)
+    bins : array of uint16, (n_queries, K + labels listed, tables of all sources)
 
     Examples
     --------
     >>> labels = Labels.prepare(np.asarray([0, 1, 3]), np.asarray([4, 2, 4]))
     >>> found = np.asarray([[0, 1]]), np.asarray([[0.75, 0.25]])
-    >>> labels, shares = find_candidates(labels, Selection((1, 2), 2, 1.0), found)
+    >>> labels, shares, _ = find_candidates(labels, Selection((1, 2), 2, 1.0), found)
     >>> labels.tolist(), shares.tolist()
     ([[4, 2]], [[[1.0, 1.0], [0.0, 0.25]]])
     """
@@ -347,15 +430,17 @@ def find_candidates(
     if copies is None:
         copies = np.zeros(0, np.int64), np.full(ids.shape[0], -1)
     numbers = (np.ascontiguousarray(part, np.int64) for part in copies)
-    best = np.empty((ids.shape[0], selection.n_candidates), np.int32)
+    best = np.empty((ids.shape[0], selection.n_ranked), np.int32)
     shares = np.empty((*best.shape, len(selection.cuts)))
-    tally = make_tally(labels, selection.cuts, selection.n_candidates)
+    bins = np.empty((*best.shape, selection.n_tables - len(selection.cuts)), np.uint16)
+    tally = make_tally(labels, selection)
+    listed = join_evidence(evidence, selection.sources, ids.shape[0])
     found = ids.reshape(-1), sims.reshape(-1)
-    out = best.reshape(-1), shares.reshape(-1)
-    constant = table(labels), table(tally), float(selection.alpha)
+    out = best.reshape(-1), shares.reshape(-1), bins.reshape(-1)
+    constant = table(labels), table(tally), table(listed), float(selection.alpha)
     call: Any = *constant, *found, *numbers, *out
     _find_candidates(table(FindCall(*call)))
-    return best, shares
+    return best, shares, bins
 
 
 @inline

@@ -1,12 +1,13 @@
 """Ranking a query: candidates, vote score, label models, best k. All integers.
 
-A score is an integer in steps of 2**-38: ``(w.q << shift) + bias + one table entry for each cut``.
-A label without a model has a bias alone, which is 0 unless rare labels are to come first.
+A score is an integer in steps of 2**-38: ``(w.q << shift) + bias + one table entry for each cut``
+and for each table of a source. A label without a model has a bias alone, which is 0 unless rare
+labels are to come first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,12 +20,14 @@ from swnn_kernels.learn.candidates import (
     N_BINS,
     Selection,
     Tally,
+    add_listed,
     bin_of,
     make_tally,
     reset_tally,
     share_at,
     tally_votes,
 )
+from swnn_kernels.learn.evidence import Evidence, Listed, join_evidence
 from swnn_kernels.learn.scorer import (
     LookUps,
     QueryEntries,
@@ -81,6 +84,7 @@ class RankCall(NamedTuple):
     buffers: RankBuffers
     look_ups: LookUps
     alpha: float
+    listed: Listed
     queries: QuantisedRows
     raw_indptr: Int64  # (2,): pointers of the raw query once it is loaded
     indices: Int64  # the raw query as it came
@@ -97,17 +101,20 @@ _NO_RAW_QUERY = np.zeros(0, np.int64), np.zeros(0)
 
 @inline
 def _vote_score(scorer: Scorer, tally: Tally, slot: Int, is_modelled: Bool) -> Int:
-    """Part of a candidate's score that the neighbours give."""
-    n_cuts = tally.cuts.size
-    total, first = np.int64(0), np.int64(is_modelled) * n_cuts * N_BINS
+    """Part of a candidate's score that neighbours and sources give."""
+    n_cuts, n_bins = tally.cuts.size, tally.n_bins
+    total, first = np.int64(0), np.int64(is_modelled) * (n_cuts + n_bins) * N_BINS
     for c in range(n_cuts):
         total += scorer.tables[first + c * N_BINS + bin_of(share_at(tally, slot, c))]
+    first += n_cuts * N_BINS
+    for t in range(n_bins):
+        total += scorer.tables[first + t * N_BINS + np.int64(tally.bins[slot * n_bins + t])]
     return total
 
 
 @inline
 def _score_votes(scorer: Scorer, tally: Tally, held: Int, look_ups: LookUps) -> Bool:
-    """Fill the parts of the candidates' scores that come from votes, and their labels.
+    """Fill the parts of the candidates' scores that come from votes and sources, and their labels.
 
     Meanwhile the pointers to their models are fetched. Returns whether a sparse model is walked.
     """
@@ -158,13 +165,16 @@ def _rank_one(
     alpha: Float,
     found: tuple[Int64, Float64],
     query: QueryEntries,
+    evidence: tuple[Listed, Int],
 ) -> Int:
     """Fill the best labels of a query into the buffers; return their number."""
     ids, sims = found
+    listed, number = evidence
     scorer, look_ups = models
     indices, quantised, first, last = query
     begin_look_ups(scorer, query, look_ups)
     held, n_voted = tally_votes(labels, ids, sims, (ids, np.int64(-1)), alpha, tally)
+    held, n_voted = add_listed(tally, listed, number, held, n_voted)
     ranked, k = 0, buffers.best_scores.size
     is_walked = _score_votes(scorer, tally, held, look_ups)
     if is_walked:
@@ -211,7 +221,10 @@ def _rank_found(call_table: Table[RankCall], size: Int) -> None:
         )
         near, k = call.ids.size // n_queries, call.best_labels.size // n_queries
         found = call.ids[q * near :][:near], call.sims[q * near :][:near]
-        ranked = _rank_one(call.labels, call.tally, models, buffers, call.alpha, found, query)
+        evidence = call.listed, np.int64(q)
+        ranked = _rank_one(
+            call.labels, call.tally, models, buffers, call.alpha, found, query, evidence
+        )
         labels, scores = (
             call.best_labels[q * k : (q + 1) * k],
             call.best_scores[q * k : (q + 1) * k],
@@ -225,13 +238,12 @@ class ThreadBuffers:
     def __init__(
         self, labels: Labels, scorer: Scorer, selection: Selection, k: int, longest: int
     ) -> None:
-        most = labels.max_voted(selection.cuts[-1])
-        kept = max(1, min(selection.n_candidates, most))
-        tally: Tally = make_tally(labels, selection.cuts, kept)
+        tally: Tally = make_tally(labels, selection)
+        ranked = min(k, tally.best_sums.size)
         buffers = RankBuffers(
             np.zeros(scorer.n_features, np.int32),
-            np.empty(min(k, kept), np.int64),
-            np.empty(min(k, kept), np.int64),
+            np.empty(ranked, np.int64),
+            np.empty(ranked, np.int64),
             np.empty(longest, np.int32),
             np.empty(longest),
             np.empty(longest, np.int32),
@@ -244,19 +256,25 @@ class ThreadBuffers:
         self._loaded = QuantisedRows(indptr, buffers.indices, buffers.quantised, scorer.n_features)
 
     def bind(
-        self, queries: QuantisedRows, found: Pair, out: Pair, raw: Pair = _NO_RAW_QUERY
+        self,
+        queries: QuantisedRows,
+        found: Pair,
+        listed: Listed,
+        out: Pair,
+        raw: Pair = _NO_RAW_QUERY,
     ) -> Callable[[int], None]:
         """Bind the ranking of canonical queries, whose neighbours are known, into ``out``.
 
         The function takes -1.
         """
         flat = (part.reshape(-1) for part in (*found, *out))
-        call: Any = *self._constant, table(queries), self._loaded.indptr, *raw, *flat
+        tables = table(listed), table(queries)
+        call: Any = *self._constant, *tables, self._loaded.indptr, *raw, *flat
         return partial(_rank_found, table(RankCall(*call)))
 
-    def bind_raw(self, raw: Pair, found: Pair, out: Pair) -> Callable[[int], None]:
+    def bind_raw(self, raw: Pair, found: Pair, listed: Listed, out: Pair) -> Callable[[int], None]:
         """Bind the ranking of a raw query: the function takes its size."""
-        return self.bind(self._loaded, found, out, raw)
+        return self.bind(self._loaded, found, listed, out, raw)
 
 
 def rank_candidates(
@@ -266,6 +284,7 @@ def rank_candidates(
     queries: QuantisedRows,
     found: tuple[np.ndarray, np.ndarray],
     k: int,
+    evidence: Sequence[Evidence] = (),
     *,
     n_jobs: int = 1,
     pool: BufferPool | None = None,
@@ -284,6 +303,8 @@ def rank_candidates(
         Their neighbours, (n_queries, n_neighbors), best first; missing ones are -1 and 0.
     k : int
         How many labels to return for a query.
+    evidence : sequence of Evidence
+        What each of the selection's sources lists.
     n_jobs : int
         Number of threads.
     pool : BufferPool, optional
@@ -327,8 +348,10 @@ def rank_candidates(
     def answer(first: int, last: int) -> None:
         mine = queries._replace(indptr=queries.indptr[first : last + 1])
         near = ids[first:last], sims[first:last]
+        own = [Evidence(*(part[first:last] for part in one)) for one in evidence]
+        listed = join_evidence(own, selection.sources, last - first)
         with pool.lend(fits, make) as buffers:
-            buffers.bind(mine, near, (out[0][first:last], out[1][first:last]))(-1)
+            buffers.bind(mine, near, listed, (out[0][first:last], out[1][first:last]))(-1)
 
     in_parallel(answer, queries.n_rows, check_n_jobs(n_jobs))
     return out

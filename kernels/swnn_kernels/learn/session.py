@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,33 @@ from swnn_kernels.answer.kernels import RawQuery
 from swnn_kernels.answer.session import Session
 from swnn_kernels.index.hybrid import HybridIndex
 from swnn_kernels.learn.candidates import Selection
+from swnn_kernels.learn.evidence import Evidence, listed_buffers
 from swnn_kernels.learn.rank import Pair, ThreadBuffers
 from swnn_kernels.learn.scorer import Scorer
 from swnn_kernels.records import Settings, check_k
 from swnn_kernels.vote import Labels
 
 Model = tuple[Labels, Scorer, Selection]
+Lister = Callable[[np.ndarray, np.ndarray, Evidence], None]
+"""Fills what a source lists for the features and values of a raw query that was accepted."""
 
 
 class _BoundRanking:
     """The ranking kernel, bound to the buffers of a query, its neighbours and its answer."""
 
-    def __init__(self, model: Model, k: int, raw: Pair, found: Pair) -> None:
+    def __init__(
+        self, model: Model, listers: Sequence[Lister], k: int, raw: Pair, found: Pair
+    ) -> None:
         self.best = np.empty(k, np.int64), np.empty(k)
-        self.rank = ThreadBuffers(*model, k, raw[0].size).bind_raw(raw, found, self.best)
+        listed, parts = listed_buffers(model[2].sources)
+        self._raw, self._sources = raw, list(zip(listers, parts, strict=True))
+        self._rank = ThreadBuffers(*model, k, raw[0].size).bind_raw(raw, found, listed, self.best)
+
+    def rank(self, size: int) -> None:
+        """Rank the query of that size."""
+        for fill, own in self._sources:
+            fill(self._raw[0][:size], self._raw[1][:size], own)
+        self._rank(size)
 
     def answer(self, k: int) -> Pair:
         """Copy the first k labels and scores of the last answer."""
@@ -41,10 +55,18 @@ class CandidateRanker:
     labels : Labels
     scorer : Scorer
     selection : Selection
+    listers : sequence of callables
+        One for each of the selection's sources.
     """
 
-    def __init__(self, labels: Labels, scorer: Scorer, selection: Selection) -> None:
-        self._model = labels, scorer, selection
+    def __init__(
+        self,
+        labels: Labels,
+        scorer: Scorer,
+        selection: Selection,
+        listers: Sequence[Lister] = (),
+    ) -> None:
+        self._model, self._listers = (labels, scorer, selection), listers
         self._bind(5, min(1024, scorer.n_features))
 
     def _bind(self, k: int, longest: int) -> None:
@@ -53,7 +75,7 @@ class CandidateRanker:
         labels, _, selection = self._model
         most = min(selection.cuts[-1], labels.n_rows)  # a forged model may ask for any number
         found = np.full(most, -1), np.zeros(most)
-        self._bound = _BoundRanking(self._model, k, raw, found)
+        self._bound = _BoundRanking(self._model, self._listers, k, raw, found)
         self._raw, self._found = raw, found
 
     def rank_one(
@@ -96,19 +118,26 @@ class RankingSession(Session):
     model : labels, scorer, selection
         Labels of the rows, label models, and how neighbours become candidates.
     settings : Settings
+    listers : sequence of callables
+        One for each of the selection's sources.
     **options
         Those of `Session`.
     """
 
     def __init__(
-        self, index: HybridIndex, model: Model, settings: Settings, **options: Any
+        self,
+        index: HybridIndex,
+        model: Model,
+        settings: Settings,
+        listers: Sequence[Lister] = (),
+        **options: Any,
     ) -> None:
-        self._model = model
+        self._model, self._listers = model, listers
         super().__init__(index, model[0], settings, **options)
 
     def _bind_ranking(self, k: int, raw: RawQuery, found: Pair) -> _BoundRanking:
         """The ranking of what the search finds."""
-        return _BoundRanking(self._model, k, (raw.indices, raw.values), found)
+        return _BoundRanking(self._model, self._listers, k, (raw.indices, raw.values), found)
 
     def predict_one(
         self, indices: np.ndarray, values: np.ndarray, k: int

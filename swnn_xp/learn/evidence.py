@@ -1,0 +1,102 @@
+"""Sources of evidence beside the vote: each lists labels for a query, with bins of its tables.
+
+A ranking holds its sources; training pairs each with what it would list for a training row if that
+row, and its copies, were not among the rows. See `swnn_kernels.learn.evidence`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swnn_kernels.learn.evidence import Evidence, SourceShape
+from swnn_kernels.learn.session import Lister
+from swnn_xp.backends import Options
+from swnn_xp.backends.index import Search
+from swnn_xp.model.explain import SharedFeature
+from swnn_xp.model.model import Extra, Model, Queries
+from swnn_xp.rows.records import LabelRows, QuantisedRows
+
+
+class TrainingRows(NamedTuple):
+    """What a source is made from."""
+
+    unscaled: QuantisedRows
+    scaled: QuantisedRows
+    """By the feature weights of the search."""
+    labels: LabelRows
+    copies: NDArray[np.int64]
+    """(n_rows,): numbers that copies of one another share."""
+    indexer: Callable[[QuantisedRows], Search]
+    """Indexes rows and returns their search."""
+
+
+class Source(ABC):
+    """What lists labels for queries; it never changes.
+
+    Its arrays may come from a file: `check` looks at them, and nothing is followed before that.
+    """
+
+    name: ClassVar[str]
+    """Prefix of its arrays in files; what explanations call it."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> SourceShape:
+        """What it may list for a query."""
+
+    @abstractmethod
+    def find(self, model: Model, queries: Queries, options: Options) -> Evidence:
+        """List labels for queries; arrays are where the model is."""
+
+    @abstractmethod
+    def lister(self, model: Model) -> Lister:
+        """Make a function that lists labels for single rows, for a session of the kernels."""
+
+    @abstractmethod
+    def shared_features(
+        self, model: Model, queries: Queries, label: int
+    ) -> tuple[SharedFeature, ...]:
+        """Features of the only query that speak for a label, the largest contribution first."""
+
+    @abstractmethod
+    def made_again(self, rows: TrainingRows) -> TrainingSource:
+        """Make the source for other rows, with the same settings."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise ValueError if its arrays can't be right."""
+
+    @abstractmethod
+    def stored(self) -> Extra:
+        """Arrays and numbers that a saved model keeps."""
+
+    @classmethod
+    @abstractmethod
+    def from_stored(cls, arrays: Mapping[str, Any], meta: Any, n_features: int) -> Source:
+        """Read back what `stored` gave; KeyError, TypeError or ValueError if it can't be that."""
+
+
+class TrainingSource(NamedTuple):
+    """A source, and what it lists for training rows."""
+
+    source: Source
+    leave_one_out: Callable[[NDArray[np.int64]], Evidence]
+    """Lists labels for the rows at these positions, on the host, as if neither they nor their
+    copies were among the training rows."""
+
+
+def tables_of(shapes: Sequence[SourceShape]) -> tuple[int, ...]:
+    """Categories of each table of some sources; see `SourceShape`."""
+    return tuple(n for shape in shapes for n in shape.tables)
+
+
+def own_tables(shapes: Sequence[SourceShape], n_cuts: int) -> list[slice]:
+    """Numbers of each source's tables among those of a ranker."""
+    ends = np.cumsum([n_cuts, *(len(shape.tables) for shape in shapes)]).tolist()
+    return [slice(first, last) for first, last in pairwise(ends)]

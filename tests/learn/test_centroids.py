@@ -1,0 +1,116 @@
+"""Label centroids: what they list for a row is what they would list if it were not there."""
+
+import numpy as np
+import pytest
+from learn.problems import rows_and_labels
+
+from swnn_kernels.learn.evidence import Evidence, SourceShape, join_evidence
+from swnn_xp import SWNNRanker
+from swnn_xp.backends import get_backend
+from swnn_xp.backends.index import Options, host_search
+from swnn_xp.learn import centroids
+from swnn_xp.learn.candidates import bins_of, copy_numbers, fit_vote_score
+from swnn_xp.learn.evidence import TrainingRows
+from swnn_xp.rows.canonical import canonical_rows, label_rows, quantise_rows
+from swnn_xp.rows.records import take_rows
+
+X, Y = rows_and_labels()
+
+
+def index(rows):
+    kind = get_backend("numba").load()
+    placement = kind.placement.find("numba")
+    return host_search(kind.build(rows, placement), placement, Options())
+
+
+@pytest.mark.parametrize("values", [[0, 0, 0, 1.0, 2.0], [0, 0, -1.0, 1.0, 2.0]])
+@pytest.mark.parametrize("n_kept", [3, 5, 200])
+def test_as_if_made_without_the_row_and_its_copies(values, n_kept, monkeypatch):
+    monkeypatch.setattr(centroids, "N_KEPT", n_kept)
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(5, 60))
+        X, Y = rng.choice(values, (n, 12)), (rng.random((n, 7)) < 0.3).astype(int)
+        X[n // 2], Y[n // 2] = X[0], Y[0]
+        rows, labels = quantise_rows(canonical_rows(X)), label_rows(Y)
+        copies = copy_numbers(rows, labels)
+        given = TrainingRows(rows, rows, labels, copies, index)
+        mine = centroids.training_centroids(given, scaled=False, n_listed=4)
+        listed, bins = mine.leave_one_out(np.arange(n))
+        for i in range(n):
+            others = np.flatnonzero(copies != copies[i])
+            sums = centroids.label_sums(take_rows(rows, others), take_rows(labels, others))
+            search = index(centroids.centroids_of(sums, 12))
+            cosines, ids = search(take_rows(rows, np.asarray([i])), 4, 0.0)
+            assert listed[i].tolist() == ids[0].tolist()
+            assert bins[i, :, 0].tolist() == bins_of(cosines)[0].tolist()
+
+
+def test_labels_that_no_neighbour_has():
+    clf = SWNNRanker(n_neighbors=1, n_candidates=1, centroids=True, learn_weights=False)
+    clf.fit(X, Y)
+    other = SWNNRanker(n_neighbors=1, n_candidates=1, learn_weights=False).fit(X, Y)
+    assert clf.centroids_
+    assert not other.centroids_
+    mine, its = clf.predict_topk(X, k=7).labels, other.predict_topk(X, k=7).labels
+    assert (mine >= 0).sum() > (its >= 0).sum()
+    assert all(set(b[b >= 0]) <= set(a) for a, b in zip(mine, its, strict=True))
+
+
+def test_sessions_and_every_state_of_a_model(tmp_path):
+    clf = SWNNRanker(n_neighbors=5, n_candidates=3, centroids=True).fit(X[:60], Y[:60])
+    session = clf.session()
+    wider = np.hstack([Y[60:70], np.ones((10, 1), int)])
+    for change in (
+        lambda: None,
+        lambda: clf.partial_fit(X[60:70], wider),
+        lambda: clf.remove([1, 61]),
+        lambda: clf.compact(),
+        lambda: clf.relearn(),
+        lambda: clf.compress(0.5),
+    ):
+        change()
+        labels, scores = clf.predict_topk(X, k=6)
+        for i, row in enumerate(X):
+            found = session.predict_one(np.flatnonzero(row), row[row != 0], k=6)
+            assert found.labels.tolist() == labels[i].tolist()
+            assert found.scores.tolist() == scores[i].tolist()
+    assert clf.centroids_
+
+
+def test_new_labels_have_a_centroid_once_they_are_learned():
+    clf = SWNNRanker(n_neighbors=5, centroids=True).fit(X[:60], Y[:60])
+    clf.partial_fit(X[60:70], np.hstack([Y[60:70], np.ones((10, 1), int)]))
+    (known,) = clf.model_.ranking.sources
+    assert known.rows.n_rows == 7
+    (known,) = clf.relearn([7]).model_.ranking.sources
+    assert known.rows.n_rows == 8
+    assert known.rows.indptr[8] > known.rows.indptr[7]
+
+
+def test_damaged_centroids_are_refused(tmp_path):
+    clf = SWNNRanker(n_neighbors=5, centroids=True).fit(X, Y)
+    (source,) = clf.model_.ranking.sources
+    source.rows.indices[0] = 99
+    with pytest.raises(ValueError, match="indices must lie in"):
+        source.check()
+
+
+def test_evidence_must_have_the_shape_of_its_source():
+    one = Evidence(np.asarray([[5]], np.int32), np.zeros((1, 1, 1), np.uint16))
+    assert join_evidence([one], [SourceShape(6, 1, (0,))], 1).labels.tolist() == [5]
+    with pytest.raises(ValueError, match="lists labels outside"):
+        join_evidence([one], [SourceShape(5, 1, (0,))], 1)
+    with pytest.raises(ValueError, match="evidence has shapes"):
+        join_evidence([one], [SourceShape(6, 2, (0,))], 1)
+    with pytest.raises(ValueError, match="evidence has shapes"):
+        join_evidence([one], [], 1)
+
+
+def test_categories_have_a_value_each():
+    rng = np.random.default_rng(0)
+    bins = np.stack([np.full(400, 600), rng.integers(0, 3, 400)], axis=1).astype(np.uint16)
+    right = (bins[:, 1] == 1).astype(np.uint8)
+    score = fit_vote_score(bins, right, (3,)).values
+    assert score[1, 0] == 0
+    assert score[1, 1] > 1 > abs(score[1, 2])
