@@ -20,6 +20,7 @@ from swnn_kernels.learn.candidates import (
     find_candidates,
     mark_right,
 )
+from swnn_kernels.learn.centroids import LabelSums, list_labels
 from swnn_kernels.learn.descent import (
     Block,
     Buffers,
@@ -70,6 +71,9 @@ def warm_training() -> None:
     known = QuantisedRows(rows[0], rows[1], rows[2], 1)
     similarities(known, _ints(0), found[0][:1], 1.0)
     mark_near(known, known, np.ones(2), 1.0)
+    sums = LabelSums(_ints(0, 1), _short(0), _ints(1), 1, 0)
+    one, nothing = QuantisedRows(_ints(0, 1), _short(0), _short(1), 1), _ints(-1).reshape(1, 1)
+    list_labels(sums, one, (_ints(0, 0), _short()), _ints(1), (nothing, np.zeros((1, 1))), 1)
     names = Names.prepare((_ints(0, 1), _short(0)), _short(0), _short(1), 1, _ints(1))
     match_names(names, known)
     count_holders(names, known, labels[:2])

@@ -6,14 +6,17 @@ import argparse
 import sys
 import tempfile
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swnn_xp import SWNNClassifier, SWNNRanker
+from swnn_xp import SWNNClassifier
 from swnn_xp.cli.common import new_parser
 from swnn_xp.datasets import Dataset
 from swnn_xp.diagnostics.latency import latencies
+
+if TYPE_CHECKING:
+    from swnn_xp import SWNNRanker
 
 SHOWN_PACKAGE = "filezilla"
 """A test package that people know, unlike all that the models learn from."""
@@ -52,6 +55,8 @@ def run(args: argparse.Namespace) -> None:
         flush=True,
     )
     print(f"{'':32}first tag right  trained in  one answer", flush=True)
+    from swnn_xp import SWNNRanker  # it needs numba
+
     ranker = SWNNRanker()
     for name, model in (
         ("neighbours vote (published)", SWNNClassifier()),

@@ -53,7 +53,8 @@ Y = sp.csr_array((rng.random((60, 4)) < 0.3).astype(np.int8))
 for array in (X.data, X.indices, X.indptr, Y.indptr):
     array.flags.writeable = False
 LearnedWeights().fit(X, Y)
-for params in ({}, {"n_neighbors": 2, "n_candidates": np.int64(2), "C": 1, "n_jobs": 2}):
+for params in ({}, {"n_neighbors": 2, "n_candidates": np.int64(2), "C": 1, "n_jobs": 2},
+               {"centroids": True}):
     clf = SWNNRanker(**params).fit(X, Y)
     clf.predict_topk(X[:7])
     clf.predict_proba(X.toarray())
