@@ -356,24 +356,22 @@ class NeighbourEstimator(Estimator):
         self
             The new rows have the ids that follow the largest one given so far.
         """
+        return self._append(X, y, classes, label_names=label_names, row_names=row_names)
+
+    def _append(self, X: Any, y: Any, classes: Any, **names: Any) -> Self:
+        """Append rows, or fit on them if there are none yet."""
         if not self.__sklearn_is_fitted__():
-            encoded = encode_labels(y, label_names, classes)
-            first = copy.copy(self).fit(X, encoded, label_names=label_names, row_names=row_names)
+            encoded = encode_labels(y, names["label_names"], classes)
+            first = copy.copy(self).fit(X, encoded, **names)
             if self._compare_and_swap(None, first.model_):
                 return self  # else another thread was the first
         self.current_model()  # moved, if it has to be, and asked with parameters that fit
-        self._update_model(lambda model: self._append_rows(model, X, y, label_names, row_names))
+        self._update_model(lambda model: self._append_rows(model, X, y, **names))
         return self
 
-    def _append_rows(
-        self,
-        model: Model,
-        X: Any,
-        y: Any,
-        label_names: list[str] | None,
-        row_names: list[str] | None,
-    ) -> Model:
-        """The model with further rows."""
+    def _append_rows(self, model: Model, X: Any, y: Any, **names: Any) -> Model:
+        """The model with further rows, given with ``label_names`` and ``row_names``."""
+        label_names, row_names = names["label_names"], names["row_names"]
         X = model.rows_of(self._check_columns(model, X))
         old, n_labels = model.names, model.labels.n_labels
         labels, targets, found = encode_more(

@@ -13,6 +13,7 @@ from swnn_xp.checks import (
     check_count,
     check_exponent,
     check_flag,
+    check_names,
     check_part,
     check_positive,
     check_seed,
@@ -23,6 +24,8 @@ from swnn_xp.estimator import GIGABYTE, NeighbourEstimator
 from swnn_xp.learn.centroids import Centroids
 from swnn_xp.learn.compression import prepare_again, train_part
 from swnn_xp.learn.explain import RankedExplanation
+from swnn_xp.learn.label_names import NO_NAMES, LabelFeatures, Vocabulary
+from swnn_xp.learn.label_names import label_features as as_label_features
 from swnn_xp.learn.neighbours import by_id
 from swnn_xp.learn.ranking import CandidateRanking, ranking_of
 from swnn_xp.learn.relearn import relearn_labels
@@ -31,7 +34,7 @@ from swnn_xp.learn.staleness import Staleness, staleness, trained_now
 from swnn_xp.learn.train import SearchBackend, check_rare_labels, prepare
 from swnn_xp.model.changes import compact
 from swnn_xp.model.files import SavedModel
-from swnn_xp.model.model import LabelRanking, Model, label_id
+from swnn_xp.model.model import LabelRanking, Model, extend_label_uris, known_names, label_id
 from swnn_xp.progress import StageProgress
 from swnn_xp.rows.canonical import exact_values
 from swnn_xp.rows.input_kind import host_array
@@ -182,6 +185,8 @@ class SWNNRanker(NeighbourEstimator):
         label_names: list[str] | None = None,
         row_names: list[str] | None = None,
         vectorizer: Any = None,
+        label_features: Any = None,
+        label_of: Any = None,
     ) -> Self:
         """Train on rows; shows progress on a terminal.
 
@@ -196,10 +201,30 @@ class SWNNRanker(NeighbourEstimator):
             model keeps it and takes texts from then on; its terms are the feature names. Texts
             without one are turned into rows as ``swnn fit --text`` does: by
             ``TfidfVectorizer(sublinear_tf=True)``.
+        label_features : matrix, "names", or a list with the names of each label, optional
+            What is known of the labels themselves, so that a row that names a label may get it,
+            even if no training row has it. A sparse matrix (n_labels, n_features) has the words of
+            each label's name as features of X. "names" stands for ``label_names``; their words,
+            and those of a list with a name or a list of names for each label, are looked up by the
+            vectorizer or among ``feature_names``.
+        label_of : array of int, optional
+            Whose name each row of the matrix is, if labels have several; the best match counts.
 
         Returns
         -------
         self
+
+        Examples
+        --------
+        A label without rows is found by its name:
+
+        >>> from swnn_xp import SWNNRanker
+        >>> texts = ["red wine", "white wine", "dark ale", "pale ale"] * 5
+        >>> y = [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]] * 5
+        >>> clf = SWNNRanker(n_neighbors=3).fit(texts, y, label_names=["wine", "ale", "pale"],
+        ...                                     label_features="names")
+        >>> 2 in clf.predict_topk(["pale ale"], k=3).labels
+        True
         """
         data = self._training_data(
             X, y, feature_names=feature_names, label_names=label_names, row_names=row_names,
@@ -209,8 +234,84 @@ class SWNNRanker(NeighbourEstimator):
             **{n: host_array(getattr(data.rows, n)) for n in ("indptr", "indices", "values")}
         )
         backend = SearchBackend(data.index_class, data.placement, self.options)
-        model = self._train(rows, data.labels, backend, data.names)
+        label_names = data.names.get("label_names")
+        given = None
+        if label_features is not None:
+            given = as_label_features(
+                label_features, label_of, data.labels.n_labels, rows.n_features, label_names,
+                lambda: Vocabulary.of(data.names.get("feature_names"), data.vectorizer),
+            )  # fmt: skip
+        elif label_of is not None:
+            raise ValueError("label_of goes with label_features")
+        model = self._train(rows, data.labels, backend, data.names, given)
         self._set_model(replace(model, vectorizer=data.vectorizer, targets=data.targets))
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        classes: Any = None,
+        label_names: list[str] | None = None,
+        row_names: list[str] | None = None,
+        label_features: Any = None,
+        label_of: Any = None,
+    ) -> Self:
+        """Append training rows; the next query finds them. See `NeighbourEstimator.partial_fit`.
+
+        Parameters
+        ----------
+        X, y, classes, label_names, row_names
+            As for `SWNNClassifier.partial_fit`.
+        label_features, label_of : optional
+            At the first call those of `fit`. Later they are of the new labels only, if y brings
+            any: ``label_of`` counts these from 0. Without them, new labels are found by their
+            ``label_names``, if the model finds labels by name.
+        """
+        return self._append(
+            X, y, classes, label_names=label_names, row_names=row_names,
+            label_features=label_features, label_of=label_of,
+        )  # fmt: skip
+
+    def _append_rows(self, model: Model, X: Any, y: Any, **names: Any) -> Model:
+        grown = super()._append_rows(model, X, y, **names)
+        n_new = grown.labels.n_labels - model.labels.n_labels
+        return _with_names(grown, n_new, names["label_features"], names["label_of"])
+
+    def add_labels(
+        self, names: list[str] | None = None, *, label_features: Any = None, label_of: Any = None
+    ) -> Self:
+        """Add labels that no row has yet; queries find them by their names at once.
+
+        Parameters
+        ----------
+        names : list of str
+            Names of the new labels; None if the model's labels have none.
+        label_features : matrix or a list with the names of each label, optional
+            As for `fit`, of the new labels; default: their names.
+        label_of : array of int, optional
+            As for `fit`; new labels count from 0.
+
+        Returns
+        -------
+        self
+            The new labels have the ids that follow the largest one.
+
+        Examples
+        --------
+        >>> from swnn_xp import SWNNRanker
+        >>> texts = ["red wine", "white wine", "dark ale", "pale ale"] * 5
+        >>> y = [[1, 0], [1, 0], [0, 1], [0, 1]] * 5
+        >>> clf = SWNNRanker(n_neighbors=3)
+        >>> clf = clf.fit(texts, y, label_names=["wine", "ale"], label_features="names")
+        >>> clf.add_labels(["dark"]).predict_names(["dark ale"], k=2)
+        [['ale', 'dark']]
+        """
+        if names is None and label_features is None:
+            raise ValueError("new labels need names or label_features")
+        self.current_model()
+        self._update_model(lambda model: _with_labels(model, names, label_features, label_of))
         return self
 
     def relearn(self, labels: Iterable[int | str] | Literal["all"] | None = None) -> Self:
@@ -377,12 +478,13 @@ class SWNNRanker(NeighbourEstimator):
         labels: LabelRows,
         backend: SearchBackend,
         names: Mapping[str, list[str]],
+        label_features: LabelFeatures | None,
     ) -> Model:
         """Train everything on rows."""
         with StageProgress() as progress:
             ready = prepare(
                 rows, labels, self.training_settings(), backend, progress.show,
-                weighted=self.learn_weights, names=names,
+                weighted=self.learn_weights, names=names, label_features=label_features,
             )  # fmt: skip
             model = train_part(ready, backend, float(self.keep), progress.show)
         return self._with_training_record(replace(model, values=exact_values(rows.values)))
@@ -403,7 +505,9 @@ class SWNNRanker(NeighbourEstimator):
         """Train everything again on the rows that were not removed; they keep their ids."""
         old = compact(model)
         backend = SearchBackend(type(old.segments[0]), old.placement, self.options)
-        new = self._train(old.value_rows(), old.checked_labels, backend, old.names)
+        names = ranking_of(old).names
+        given = None if names is None else names.given
+        new = self._train(old.value_rows(), old.checked_labels, backend, old.names, given)
         new = replace(
             old,
             segments=new.segments,
@@ -449,3 +553,66 @@ def _staleness(model: Model) -> Staleness:
 def _ids(model: Model, labels: Iterable[int | str]) -> NDArray[np.int64]:
     names, n_labels = model.names.get("label_names"), model.labels.n_labels
     return np.asarray([label_id(label, names, n_labels) for label in labels], np.int64)
+
+
+def _with_labels(
+    model: Model, names: list[str] | None, label_features: Any, label_of: Any
+) -> Model:
+    """The model with further labels, which no row has."""
+    old, known = model.labels.n_labels, model.names.get("label_names")
+    if (names is None) != (known is None):
+        which = "names, so new labels need them" if names is None else "no names, nor may new ones"
+        raise ValueError(f"the model's labels have {which}")
+    if model.targets.values is not None:
+        raise ValueError("the model's labels are numbers: new ones come with rows, in partial_fit")
+    if names is not None:
+        if clash := sorted(set(names) & set(known or ())):
+            raise ValueError(f"there is a label {clash[0]!r} already")
+        n_new = len(names)
+    elif label_of is None:
+        n_new = _n_given(label_features)
+    else:
+        n_new = int(np.max(label_of, initial=-1)) + 1
+    width = old + n_new
+    joined = None if names is None else check_names([*(known or ()), *names], width, "names")
+    uris = extend_label_uris(model.names.get("label_uris"), joined, width)
+    grown = replace(
+        model,
+        labels=model.checked_labels._replace(n_labels=width),
+        names=dict(model.names) | known_names(label_names=joined, label_uris=uris),
+        version=model.version + 1,
+        untrusted=False,
+    )
+    return _with_names(grown, n_new, label_features, label_of)
+
+
+def _n_given(label_features: Any) -> int:
+    return len(label_features) if isinstance(label_features, list) else label_features.shape[0]
+
+
+def _with_names(model: Model, n_new: int, label_features: Any, label_of: Any) -> Model:
+    """The model, with what is known of its last labels, which are new."""
+    ranking = ranking_of(model)
+    old, given = ranking.names, label_features
+    names = model.names.get("label_names")
+    if old is None:
+        if label_features is None:
+            return model
+        raise ValueError("the model does not find labels by name: fit it with label_features")
+    if given is None and n_new and names is not None:
+        known = model.vectorizer is not None or "feature_names" in model.names
+        given = "names" if known else None
+    if not n_new:
+        if given is None:
+            return model
+        raise ValueError("label_features are those of new labels, but there are none")
+    added = NO_NAMES
+    if given is not None:
+        first = model.labels.n_labels - n_new
+        added = as_label_features(
+            given, label_of, n_new, model.n_features, names and names[first:],
+            lambda: Vocabulary.of(model.names.get("feature_names"), model.vectorizer),
+        )  # fmt: skip
+        added = added._replace(labels=(added.labels + first).astype(np.int32))
+    counts = model.label_counts[model.labels.n_labels - n_new :]
+    return replace(model, ranking=ranking.with_source(old.extended(added, counts)))

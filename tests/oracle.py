@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -84,17 +85,20 @@ def ranked_scores(model, X, Y, query):
     votes, _ = tally(found, Y, meta["alpha"])
     candidates = sorted(votes, key=lambda label: (-votes[label], label))[: meta["n_candidates"]]
     t, _ = quantised(query)
-    listed = _listed(arrays, meta, query)
+    sources = []
+    if "centroids" in meta:
+        cosines = _near_centroids(arrays, meta, query)
+        sources.append({label: [_bin(cosine)] for label, cosine in cosines.items()})
+    if "names" in meta:
+        sources.append(named(*_names(arrays, meta), quantised(query)[1]))
     return {
-        label: _ranked_score(arrays, meta, label, voters, listed, t)
-        for label in {*candidates, *listed}
+        label: _ranked_score(arrays, meta, label, voters, sources, t)
+        for label in {*candidates, *(label for listed in sources for label in listed)}
     }
 
 
-def _listed(arrays, meta, query):
+def _near_centroids(arrays, meta, query):
     """Cosine of the labels whose centroids are most like the query: larger, then smaller label."""
-    if "centroids" not in meta:
-        return {}
     t, _ = quantised(query, arrays["g"] if meta["centroids"]["scaled"] else None)
     indptr, indices, values = (
         arrays[f"centroids_{name}"].tolist() for name in ("indptr", "indices", "quantised")
@@ -107,15 +111,70 @@ def _listed(arrays, meta, query):
     return {label: cosine for cosine, label in best if cosine > 0}
 
 
+def _names(arrays, meta):
+    indptr, features, labels, idf, counts, holders, right = (
+        arrays[f"names_{name}"].tolist()
+        for name in ("indptr", "features", "labels", "idf", "counts", "holders", "right")
+    )
+    runs = itertools.pairwise(indptr)
+    names = [(label, features[a:b]) for label, (a, b) in zip(labels, runs, strict=True)]
+    reliability = holders, right, meta["names"]["prior"]
+    return names, idf, meta["names"]["unknown"], counts, reliability
+
+
+CLASSES = 1, 2, 4, 8, 16, 64
+SIZES = 4, 6, 8, 10, 12, 15, 20
+RELIABILITIES = 0.005, 0.01, 0.02, 0.04, 0.07, 0.12, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9
+
+
+def named(names, idf, unknown, counts, reliability, query, own=None, copies=0, most=40):
+    """Bins of the labels that a query names, best first; a name is a label and its features.
+
+    ``own`` are the labels of the query if it is a training row that is left out, with its copies.
+    """
+    holders, right, prior = reliability
+    best = {}
+    for i, (label, features) in enumerate(names):
+        whole = sum(idf[f] if f < len(idf) else unknown for f in features)
+        matched = sum(idf[f] for f in features if f in query)
+        if matched and Fraction(matched, whole) >= Fraction(3, 5):
+            key = (-(matched * matched // whole), i)
+            best[label] = min(best.get(label, ((1, 0), 0)), (key, (matched, whole, i)))
+    ranked = sorted((key[0], label, found) for label, (key, found) in best.items())[:most]
+    listed = {}
+    for _, label, (matched, whole, i) in ranked:
+        mine = copies if own is not None and label in own else 0
+        rows = sum(counts[label] - mine >= edge for edge in CLASSES)
+        part = sum(Fraction(matched, whole) >= Fraction(e, 100) for e in (70, 85, 100))
+        size = sum(matched >= e * 2**12 for e in SIZES)
+        n, hits = (
+            (holders[i] - copies, right[i] - mine) if matched == whole else (holders[i], right[i])
+        )
+        sure = (hits * 2**12 + 2 * prior) // (n + 2)
+        reliable = sum(sure >= round(e * 2**12) for e in RELIABILITIES)
+        bins = [1 + part * 7 + rows, 1 + size * 7 + rows, 1 + reliable, min(len(names[i][1]), 6)]
+        listed[label] = bins
+    return listed
+
+
+def n_tables_of(meta):
+    """Tables of each source."""
+    return [n for name, n in (("centroids", 1), ("names", 4)) if name in meta]
+
+
 def _bin(share):
     return sum(knot <= Fraction(share + 2.0**-10) for knot in KNOTS) - 1
 
 
-def _ranked_score(arrays, meta, label, voters, listed, t):
+def _ranked_score(arrays, meta, label, voters, sources, t):
     modelled = label < arrays["modelled"].size and bool(arrays["modelled"][label])
     tables = arrays["tables"].reshape(2, -1, 1281)[int(modelled)].tolist()
-    total = tables.pop()[_bin(listed.get(label, 0.0))] if "centroids" in meta else 0
-    for values, cut in zip(tables, meta["cuts"], strict=True):
+    total, at = 0, len(meta["cuts"])
+    for listed, n_tables in zip(sources, n_tables_of(meta), strict=True):
+        for values, at_bin in zip(tables[at : at + n_tables], listed.get(label, []), strict=False):
+            total += values[at_bin]
+        at += n_tables
+    for values, cut in zip(tables, meta["cuts"], strict=False):
         votes = sum(weight for weight, labels in voters[:cut] if label in labels)
         everyone = sum(weight for weight, _ in voters[:cut])
         total += values[_bin(votes / everyone if everyone else 0.0)]

@@ -121,6 +121,7 @@ def _candidates(
 
 
 _PENALTY = 0.0005
+_PRIOR_PAIRS = 5.0  # a category's weight is shrunk as if it had this many pairs of sign 0
 _ROUNDS = 30
 _CLOSE = 1e-6
 _CONSTANT = 1e-9  # a column that deviates less is one number, up to the rounding of its mean
@@ -194,33 +195,49 @@ def fit_vote_score(
     if not bins.size or right.all() or not right.any():  # nothing to tell apart
         table[:n_cuts] = columns[1] / n_cuts
         return VoteScore(table)
-    shares = bins[:, :n_cuts]
+    shares, listed = bins[:, :n_cuts], bins[:, n_cuts:]
     parts = [column[shares] for column in columns]
-    of_tables = [_table_columns(n_categories) for n_categories in tables]
-    parts += [part[bins[:, n_cuts + t]] for t, part in enumerate(of_tables)]
+    numbers = np.stack([*columns, np.arange(N_BINS) == 0], axis=1)  # of a table of numbers
+    parts += [numbers[listed[:, t]] for t, n in enumerate(tables) if not n]
     values = np.concatenate(parts, axis=1)
     mean, deviation = values.mean(axis=0), values.std(axis=0)
     deviation[deviation < _CONSTANT] = 1.0
-    weights = _newton((values - mean) / deviation, np.where(right, 1.0, -1.0))
-    slopes = weights[:-1] / deviation
-    constant = _rounded(weights[-1] - (slopes * mean).sum())
-    slopes = _rounded(slopes)
+    signs, n_values = np.where(right, 1.0, -1.0), values.shape[1]
+    marks, of_tables, n_columns = _marks(listed, tables, n_values + 1)
+    weights = _newton((values - mean) / deviation, marks, signs, n_columns)
+    slopes = weights[:n_values] / deviation
+    constant = _rounded(weights[n_values] - (slopes * mean).sum())
+    slopes, weights = _rounded(slopes), _rounded(weights)
     table[:n_cuts] = np.stack([column * slopes[i * n_cuts : (i + 1) * n_cuts, None]
                                for i, column in enumerate(columns)]).sum(axis=0)  # fmt: skip
     at = len(columns) * n_cuts
-    for t, part in enumerate(of_tables):
-        mine = (part * slopes[at : at + part.shape[1]]).sum(axis=1)  # no BLAS: bits would differ
+    for t, n in enumerate(tables):
+        if n:
+            table[n_cuts + t, 1:n] = weights[of_tables[t] + 1 : of_tables[t] + n]
+            continue
+        mine = (numbers * slopes[at : at + numbers.shape[1]]).sum(axis=1)  # no BLAS: bits differ
         table[n_cuts + t], constant = mine - mine[0], constant + mine[0]
-        at += part.shape[1]
+        at += numbers.shape[1]
     table[0] += constant
     return VoteScore(table)
 
 
-def _table_columns(n_categories: int) -> NDArray[np.float64]:
-    """What the score is linear in, for each bin of a source's table."""
-    if n_categories:
-        return np.eye(N_BINS, n_categories)
-    return np.stack([*_columns(), np.arange(N_BINS) == 0], axis=1)
+def _marks(
+    bins: NDArray[np.uint16], tables: Sequence[int], first: int
+) -> tuple[NDArray[np.int32], list[int], int]:
+    """Columns of the categories of each pair, and where each table's would begin; their end.
+
+    Category 0, of labels that are not listed, has no column.
+    """
+    starts, at = [], first
+    for n in tables:
+        starts.append(at - 1)
+        at += max(0, n - 1)
+    kinds = [t for t, n in enumerate(tables) if n]
+    marks = bins[:, kinds].astype(np.int32)
+    shifts = np.asarray([starts[t] for t in kinds], np.int32)
+    marks = np.where(marks > 0, marks + shifts, np.int32(-1))
+    return np.ascontiguousarray(marks), starts, at
 
 
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -234,20 +251,30 @@ def _columns() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return np.asarray([*map(math.log, shares + SHARE_SHIFT)]), shares
 
 
-def _newton(values: NDArray[np.float64], signs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Minimise the mean squared hinge and a little L2; the last weight is the constant's."""
+def _newton(
+    values: NDArray[np.float64],
+    marks: NDArray[np.int32],
+    signs: NDArray[np.float64],
+    n_columns: int,
+) -> NDArray[np.float64]:
+    """Minimise the mean squared hinge and a little L2.
+
+    Weights are those of the values, the constant's, and those of the columns that are marked.
+    """
     n, m = values.shape
     values = np.concatenate([values, np.ones((n, 1))], axis=1)
-    penalty = np.diag([_PENALTY * n / 2] * m + [0.0])
-    weights = np.zeros(m + 1)
+    of_categories = [_PRIOR_PAIRS] * (n_columns - m - 1)
+    penalty = np.diag([_PENALTY * n / 2] * m + [0.0] + of_categories)
+    weights = np.zeros(n_columns)
     if n >= _MANY_PAIRS:
-        some = np.ascontiguousarray(values[::10])
-        weights = _rounds(some, signs[::10].copy(), penalty / 10, weights)
-    return _rounds(values, signs, penalty, weights)
+        some = np.ascontiguousarray(values[::10]), marks[::10].copy(), signs[::10].copy()
+        weights = _rounds(*some, penalty / 10, weights)
+    return _rounds(values, marks, signs, penalty, weights)
 
 
 def _rounds(
     values: NDArray[np.float64],
+    marks: NDArray[np.int32],
     signs: NDArray[np.float64],
     penalty: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -256,7 +283,7 @@ def _rounds(
     m = weights.size
     for _ in range(_ROUNDS):
         hessian, gradient = np.zeros((m, m)), np.zeros(m)
-        add_moments(values, signs, weights, hessian, gradient)
+        add_moments(values, marks, signs, weights, hessian, gradient)
         hessian += np.tril(hessian, -1).T + penalty
         before = weights
         weights = np.asarray(np.linalg.lstsq(hessian, gradient, rcond=None)[0], np.float64)

@@ -139,7 +139,8 @@ def prepare_again(model: Model, settings: TrainingSettings, backend: SearchBacke
         settings,
         ranking.recall,
     )
-    return with_sources(ready, backend)
+    names = ranking.names
+    return with_sources(ready, backend, None if names is None else names.given)
 
 
 def unscaled_rows(model: Model) -> ValueRows:

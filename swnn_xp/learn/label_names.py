@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -22,13 +22,15 @@ from swnn_kernels.learn.names import (
     COUNT_EDGES,
     IDF_BITS,
     MATCHED_EDGES,
-    N_LISTED,
     RELIABILITY,
     RELIABILITY_BITS,
     TABLES,
     Names,
 )
+from swnn_xp.rows.canonical import canonical_rows
+from swnn_xp.rows.input_kind import host_matrix
 from swnn_xp.rows.records import Array, QuantisedRows
+from swnn_xp.text.vectorizer import TextVectorizer
 
 _WORDS = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -41,6 +43,9 @@ class LabelFeatures(NamedTuple):
     indptr: NDArray[np.int64]  # (n_names + 1,)
     features: NDArray[np.int32]  # ascending in a name; some may be beyond those of the rows
     labels: NDArray[np.int32]  # (n_names,): whose name it is
+
+
+NO_NAMES = LabelFeatures(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
 
 
 def words_of(name: str) -> list[str]:
@@ -109,6 +114,109 @@ def features_of_names(
     )
 
 
+class Vocabulary(NamedTuple):
+    """How names become features."""
+
+    features: Mapping[str, int]
+    words: Callable[[str], Sequence[str]]
+
+    @classmethod
+    def of(cls, feature_names: Sequence[str] | None, vectorizer: TextVectorizer | None) -> Self:
+        """Of a model: its own analyser if it takes texts, else the names of its features."""
+        if vectorizer is not None:
+            return cls(vectorizer.vocabulary, vectorizer.analyze)
+        if feature_names is None:
+            raise ValueError(
+                "names of labels need names of features to be found by: give feature_names or a "
+                "vectorizer, or label_features as a matrix"
+            )
+        known: dict[str, int] = {}
+        for i, name in enumerate(feature_names):
+            known.setdefault(name.lower(), i)
+        return cls(known, words_of)
+
+
+Given = Any
+"""Label features as users give them: a matrix, "names", or the names of each label."""
+
+
+def label_features(
+    given: Given,
+    label_of: Any,
+    n_labels: int,
+    n_features: int,
+    label_names: Sequence[str] | None,
+    vocabulary: Callable[[], Vocabulary],
+) -> LabelFeatures:
+    """Bring label features to sparse rows, in whatever form they were given.
+
+    Parameters
+    ----------
+    given : matrix, "names", or a list with a name or a list of names for each label
+    label_of : array of int or None
+        Whose name each row of a matrix is.
+    n_labels, n_features : int
+    label_names : list of str or None
+        What "names" stands for.
+    vocabulary : callable
+        Gives the model's vocabulary, or says what is missing.
+
+    Examples
+    --------
+    >>> words = Vocabulary({"cold": 0, "common": 1}, words_of)
+    >>> label_features([["cold", "common cold"]], None, 1, 2, None, lambda: words).features.tolist()
+    [0, 0, 1]
+    """
+    if isinstance(given, str) and given != "names":
+        raise ValueError(f"label_features must be a matrix, 'names' or names, got {given!r}")
+    if isinstance(given, str):
+        if label_names is None:
+            raise ValueError("label_features='names' needs the names of the labels: label_names")
+        given = list(label_names)
+    if isinstance(given, list | tuple) and _are_names(given):
+        if label_of is not None:
+            raise ValueError("label_of goes with a matrix of label features")
+        if len(given) != n_labels:
+            raise ValueError(f"label_features has names of {len(given)} labels, not {n_labels}")
+        lists = [[names] if isinstance(names, str) else list(names) for names in given]
+        owners = np.repeat(np.arange(n_labels), [len(names) for names in lists])
+        flat = [name for names in lists for name in names]
+        features, words = vocabulary()
+        return features_of_names(flat, owners, features, words)
+    rows = canonical_rows(host_matrix(given), "label_features")
+    if rows.n_features > n_features:
+        raise ValueError(
+            f"label_features has {rows.n_features} features, but X has {n_features}: they must be "
+            "the same"
+        )
+    owners = np.arange(n_labels) if label_of is None else np.asarray(label_of)
+    if owners.shape != (rows.n_rows,):
+        what = "labels" if label_of is None else "entries of label_of"
+        raise ValueError(f"label_features has {rows.n_rows} rows for {owners.size} {what}")
+    if owners.dtype.kind not in "iu":
+        raise ValueError(f"label_of must hold label ids, got dtype {owners.dtype}")
+    if owners.size and not 0 <= owners.min() <= owners.max() < n_labels:
+        raise ValueError(f"label_of must lie in 0..{n_labels - 1}")
+    return LabelFeatures(rows.indptr, rows.indices.astype(np.int32), owners.astype(np.int32))
+
+
+def _are_names(given: Sequence[Any]) -> bool:
+    return all(
+        isinstance(one, str)
+        or (isinstance(one, list | tuple) and all(isinstance(name, str) for name in one))
+        for one in given
+    )
+
+
+def join_features(old: LabelFeatures, new: LabelFeatures) -> LabelFeatures:
+    """Names of the labels so far, and of those that come behind them."""
+    return LabelFeatures(
+        np.concatenate([old.indptr, new.indptr[1:] + old.indptr[-1]]),
+        np.concatenate([old.features, new.features]),
+        np.concatenate([old.labels, new.labels]),
+    )
+
+
 def idf_of_counts(n_rows_of: NDArray[np.int64], n_rows: int) -> NDArray[np.int32]:
     """Idf of features by the number of rows that have them, in steps of 2**-12.
 
@@ -125,8 +233,8 @@ def idf_of_counts(n_rows_of: NDArray[np.int64], n_rows: int) -> NDArray[np.int32
 class Listed(NamedTuple):
     """What `match_block` finds."""
 
-    labels: Array  # (n_queries, N_LISTED) int32, -1 where there is none
-    bins: Array  # (n_queries, N_LISTED, n_tables) uint16
+    labels: Array  # (n_queries, n_listed) int32, -1 where there is none
+    bins: Array  # (n_queries, n_listed, n_tables)
 
 
 def match_block(names: Names, queries: QuantisedRows) -> Listed:
@@ -138,19 +246,21 @@ def match_block(names: Names, queries: QuantisedRows) -> Listed:
     numbers = xp.arange(n, dtype=xp.int64, device=dev)
     first = xp.searchsorted(query, numbers)
     last = xp.searchsorted(query, numbers, side="right")
-    slots = first[:, None] + xp.arange(N_LISTED, dtype=xp.int64, device=dev)[None, :]
+    slots = first[:, None] + xp.arange(names.n_listed, dtype=xp.int64, device=dev)[None, :]
     there = slots < last[:, None]
     if query.shape[0] == 0:  # nothing to take
-        labels = xp.full((n, N_LISTED), -1, dtype=xp.int32, device=dev)
-        return Listed(labels, xp.zeros((n, N_LISTED, len(TABLES)), dtype=xp.uint16, device=dev))
+        labels = xp.full((n, names.n_listed), -1, dtype=xp.int32, device=dev)
+        return Listed(
+            labels, xp.zeros((n, names.n_listed, len(TABLES)), dtype=xp.int64, device=dev)
+        )
     flat = xp.reshape(xp.where(there, slots, xp.zeros_like(slots)), (-1,))
     own = xp.take(name, flat)
     labels = xp.reshape(xp.take(names.labels, own), slots.shape)
     labels = xp.where(there, labels, xp.full_like(labels, -1))
     bins = _bins(names, own, xp.take(matched, flat))
-    bins = xp.reshape(xp.stack(bins, axis=1), (n, N_LISTED, len(TABLES)))
+    bins = xp.reshape(xp.stack(bins, axis=1), (n, names.n_listed, len(TABLES)))
     bins = xp.where(there[:, :, None], bins, xp.zeros_like(bins))
-    return Listed(labels, xp.astype(bins, xp.uint16))
+    return Listed(labels, bins)
 
 
 class _Found(NamedTuple):

@@ -8,7 +8,7 @@ query. Kernels compute it where a backend has them, else array functions: the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ from swnn_xp.learn.explain import (
     has_model,
     linear_parts,
 )
+from swnn_xp.learn.names import LabelNames
 from swnn_xp.learn.neighbours import KnownNeighbours
 from swnn_xp.learn.settings import DescentParams
 from swnn_xp.learn.staleness import Trained
@@ -69,7 +70,7 @@ _LARGEST_SHIFT = 15
 _ARRAYS = Ranker._fields[:-1]
 _NEIGHBOURS = "neighbour_rows", "neighbours"
 _LARGEST, _LARGEST_ID = 2**31, 2**62
-_SOURCES: tuple[type[Source], ...] = (Centroids,)
+_SOURCES: tuple[type[Source], ...] = (Centroids, LabelNames)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +109,17 @@ class CandidateRanking(LabelRanking):
     def settings(self) -> Settings:
         """Those of the training."""
         return Settings(self.selection.cuts[-1], self.selection.alpha, self.beta)
+
+    @property
+    def names(self) -> LabelNames | None:
+        """The names of the labels, if labels are found by name."""
+        return next((each for each in self.sources if isinstance(each, LabelNames)), None)
+
+    def with_source(self, source: Source) -> CandidateRanking:
+        """The same ranking, with another source of this kind."""
+        sources = tuple(source if each.name == source.name else each for each in self.sources)
+        shapes = tuple(each.shape for each in sources)
+        return replace(self, sources=sources, selection=self.selection._replace(sources=shapes))
 
     @once_property
     def checked_ranker(self) -> Ranker:

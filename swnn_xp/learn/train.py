@@ -45,6 +45,8 @@ from swnn_xp.learn.label_models import (
     remote_trainer,
     train_labels,
 )
+from swnn_xp.learn.label_names import LabelFeatures
+from swnn_xp.learn.names import training_names
 from swnn_xp.learn.neighbours import KnownNeighbours, record_neighbours
 from swnn_xp.learn.ranking import CandidateRanking
 from swnn_xp.learn.settings import MODEL_SCALE_POWER, DescentParams, TrainingSettings, label_costs
@@ -676,6 +678,7 @@ def prepare(
     *,
     weighted: bool = True,
     names: Mapping[str, list[str]] | None = None,
+    label_features: LabelFeatures | None = None,
 ) -> Prepared:
     """Learn feature weights, if wanted, and index the rows, scaled by them where that helps."""
     index_class, placement, options = backend
@@ -698,7 +701,7 @@ def prepare(
         settings,
         recall,
     )
-    return with_sources(ready, backend)
+    return with_sources(ready, backend, label_features)
 
 
 def rows_of_sources(
@@ -709,11 +712,18 @@ def rows_of_sources(
     return TrainingRows(unscaled, scaled, labels, copy_numbers(unscaled, labels), index)
 
 
-def with_sources(ready: Prepared, backend: SearchBackend) -> Prepared:
+def with_sources(
+    ready: Prepared, backend: SearchBackend, label_features: LabelFeatures | None
+) -> Prepared:
     """Add the sources of evidence that help."""
     training, settings = ready.training, ready.settings
-    if not settings.centroids or not training.labels.n_labels:
+    centroids = settings.centroids and training.labels.n_labels > 0
+    if not centroids and label_features is None:
         return ready
     rows = rows_of_sources(training.unscaled, training.scaled, training.labels, backend)
-    source = training_centroids(rows, scaled=settings.centroids_scaled)
-    return ready._replace(training=training._replace(sources=(source,)))
+    sources = []
+    if centroids:
+        sources.append(training_centroids(rows, scaled=settings.centroids_scaled))
+    if label_features is not None:
+        sources.append(training_names(label_features, rows, settings.n_jobs))
+    return ready._replace(training=training._replace(sources=tuple(sources)))

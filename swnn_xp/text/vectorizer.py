@@ -350,6 +350,12 @@ class TextVectorizer:
         """Feature of each term."""
         return {term: i for i, term in enumerate(self.terms)}
 
+    def analyze(self, text: str) -> list[str]:
+        """List a text's terms, also those that are no features, each as often as it occurs."""
+        if not isinstance(text, str):
+            raise ValueError(f"a text must be a str, not {type(text).__name__}")
+        return self._analyze(text)
+
     def row(self, text: str) -> TextRow:
         """Turn one text into a row; terms that the model does not know are left out."""
         return self._row(self._counts(text))
@@ -374,9 +380,7 @@ class TextVectorizer:
         return row, [term for term in unknown if not (is_phrase and " " in term)]
 
     def _counts(self, text: str) -> Counter[str]:
-        if not isinstance(text, str):
-            raise ValueError(f"a text must be a str, not {type(text).__name__}")
-        return Counter(self._analyze(text))
+        return Counter(self.analyze(text))
 
     def _row(self, counts: Counter[str]) -> TextRow:
         find = self.vocabulary.get

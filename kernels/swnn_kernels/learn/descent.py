@@ -482,19 +482,41 @@ def look_up(bins: Uint16, tables: Int64, scores: Int64) -> None:
 
 @kernel
 def add_moments(
-    values: Float64, signs: Float64, weights: Float64, hessian: Float64, gradient: Float64
+    values: Float64,
+    marks: Int32,
+    signs: Float64,
+    weights: Float64,
+    hessian: Float64,
+    gradient: Float64,
 ) -> None:
     """Add the second moments of the pairs inside the margin, and their first with the sign.
 
-    Only the lower triangle of ``hessian`` is filled.
+    A pair has values in the first columns; in those behind them it has 1 where ``marks`` holds the
+    column, and else 0. Marks of a pair ascend; -1 is none. Only the lower triangle of ``hessian``
+    is filled.
     """
     n, m = values.shape
+    n_marks = marks.shape[1]
     for i in range(n):
         score = 0.0
         for a in range(m):
             score += weights[a] * values[i, a]
-        if signs[i] * score < 1.0:
-            for a in range(m):
-                gradient[a] += values[i, a] * signs[i]
-                for b in range(a + 1):
-                    hessian[a, b] += values[i, a] * values[i, b]
+        for t in range(n_marks):
+            if marks[i, t] >= 0:
+                score += weights[marks[i, t]]
+        if signs[i] * score >= 1.0:
+            continue
+        for a in range(m):
+            gradient[a] += values[i, a] * signs[i]
+            for b in range(a + 1):
+                hessian[a, b] += values[i, a] * values[i, b]
+        for t in range(n_marks):
+            a = marks[i, t]
+            if a < 0:
+                continue
+            gradient[a] += signs[i]
+            for b in range(m):
+                hessian[a, b] += values[i, b]
+            for u in range(t + 1):
+                if marks[i, u] >= 0:
+                    hessian[a, marks[i, u]] += 1.0

@@ -37,8 +37,8 @@ MAX_WHOLE = 2**31 - 1
 """Largest idf of a name: its square fits into an int64."""
 CONTAINMENT = 3, 5
 """A name counts from this containment on: three fifths."""
-N_LISTED = 20
-"""Labels that are listed for a row."""
+N_LISTED = 40
+"""Labels that are listed for a row, at most."""
 CONTAINMENT_EDGES = (7, 10), (17, 20), (1, 1)
 COUNT_EDGES = 1, 2, 4, 8, 16, 64
 """Training rows of a label at which the next class begins."""
@@ -77,6 +77,7 @@ class Names(NamedTuple):
     right: Int64  # (n_names,): those of them that have the label
     prior: int  # share of them over all names, in steps of 2**-RELIABILITY_BITS
     counts: Int64  # (n_labels,): training rows of each label
+    n_listed: int  # labels that are listed for a row
 
     @classmethod
     def prepare(
@@ -87,6 +88,7 @@ class Names(NamedTuple):
         unknown: int,
         counts: np.ndarray,
         reliability: tuple[np.ndarray, np.ndarray, int] | None = None,
+        n_listed: int = N_LISTED,
     ) -> Self:
         """List names under their rarest features.
 
@@ -105,6 +107,8 @@ class Names(NamedTuple):
             Training rows of each label.
         reliability : holders, right, prior, optional
             What `count_holders` found.
+        n_listed : int
+            Labels to list for a row, at most.
 
         Examples
         --------
@@ -139,7 +143,7 @@ class Names(NamedTuple):
             "counts": np.ascontiguousarray(counts, np.int64),
         }
         stored: Any = {name: frozen(array) for name, array in arrays.items()}
-        return cls(**stored, prior=int(prior))
+        return cls(**stored, prior=int(prior), n_listed=min(n_listed, len(counts)))
 
     @property
     def n_features(self) -> int:
@@ -187,7 +191,7 @@ def _needed(
 class Match(NamedTuple):
     """The names found for one query, best first: buffers of one thread."""
 
-    qualities: Int64  # (N_LISTED,)
+    qualities: Int64  # (n_listed,)
     names: Int64
     matched: Int64
     has: Uint8  # (n_features,): zeros between queries
@@ -202,9 +206,9 @@ class MatchCall(NamedTuple):
     left_out: Int64  # (n_queries,): training rows like the query that are not to count
     own_indptr: Int64  # the labels of these
     own_labels: Int32
-    out_labels: Int32  # (n_queries * N_LISTED,)
-    out_bins: Uint16  # (n_queries * N_LISTED * n_tables,)
-    out_names: Int32  # (n_queries * N_LISTED,)
+    out_labels: Int32  # (n_queries * n_listed,)
+    out_bins: Uint16  # (n_queries * n_listed * n_tables,)
+    out_names: Int32  # (n_queries * n_listed,)
 
 
 _open_call = struct_view(MatchCall)
@@ -241,7 +245,7 @@ def _keep(names: Names, match: Match, held: Int, name: Int, matched: Int) -> Int
             at = i
             break
     if at == held:
-        if held == N_LISTED:
+        if held == names.n_listed:
             at = held - 1
             worst = names.labels[match.names[at]]
             if match.qualities[at] > quality or (match.qualities[at] == quality and worst < label):
@@ -339,8 +343,8 @@ def _match_names(call_table: Table[MatchCall]) -> None:
         first, last = queries.indptr[q], queries.indptr[q + 1]
         held = _find(names, match, queries.indices, first, last)
         left_out = call.left_out[q] if call.left_out.size else np.int64(0)
-        for i in range(N_LISTED):
-            out = q * N_LISTED + i
+        for i in range(names.n_listed):
+            out = q * names.n_listed + i
             call.out_labels[out] = -1
             call.out_names[out] = -1
             for t in range(_N_TABLES):
@@ -364,16 +368,16 @@ _NO_ROWS = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
 
 def make_match(names: Names) -> Match:
     """Buffers of one thread."""
-    first, second, third = (np.zeros(N_LISTED, np.int64) for _ in range(3))
+    first, second, third = (np.zeros(names.n_listed, np.int64) for _ in range(3))
     return Match(first, second, third, np.zeros(names.n_features, np.uint8))
 
 
 class Found(NamedTuple):
     """Labels whose names are in the queries, best first; see `match_names`."""
 
-    labels: np.ndarray  # (n_queries, N_LISTED) int32, -1 where there is none
-    bins: np.ndarray  # (n_queries, N_LISTED, n_tables) uint16
-    names: np.ndarray  # (n_queries, N_LISTED) int32: the label's best name
+    labels: np.ndarray  # (n_queries, n_listed) int32, -1 where there is none
+    bins: np.ndarray  # (n_queries, n_listed, n_tables) uint16
+    names: np.ndarray  # (n_queries, n_listed) int32: the label's best name
 
 
 class LeftOut(NamedTuple):
@@ -426,13 +430,13 @@ def match_names(
     >>> idf, counts = np.asarray([4096, 8192]), np.zeros(2, np.int64)
     >>> names = Names.prepare(rows, np.asarray([0, 1]), idf, 9000, counts)
     >>> queries = QuantisedRows(np.asarray([0, 1, 3]), np.asarray([0, 0, 1]), np.ones(3), 2)
-    >>> match_names(names, queries).labels[:, :3].tolist()
-    [[1, -1, -1], [0, 1, -1]]
+    >>> match_names(names, queries).labels.tolist()
+    [[1, -1], [0, 1]]
     """
     queries = queries.prepared()
     if queries.n_features > names.n_features:
         raise ValueError(f"queries have {queries.n_features} features, not {names.n_features}")
-    shape = queries.n_rows, N_LISTED
+    shape = queries.n_rows, names.n_listed
     out = Found(
         np.empty(shape, np.int32), np.empty((*shape, _N_TABLES), np.uint16),
         np.empty(shape, np.int32),
@@ -544,3 +548,46 @@ def count_holders(
     _count_holders(table(CountCall(*parts)))
     known = int(right.sum()) << RELIABILITY_BITS
     return holders, right, known // max(1, int(holders.sum()))
+
+
+class NameSession:
+    """Finds labels by name for one raw query at a time; use one for each thread.
+
+    Parameters
+    ----------
+    names : Names
+
+    Examples
+    --------
+    >>> rows = np.asarray([0, 2, 3]), np.asarray([0, 1, 0])
+    >>> idf, counts = np.asarray([4096, 8192]), np.zeros(2, np.int64)
+    >>> names = Names.prepare(rows, np.asarray([0, 1]), idf, 9000, counts)
+    >>> found = NameSession(names).match(np.asarray([0, 1]), np.asarray([1.0, 0.0]))
+    >>> found.labels.tolist()
+    [[1, -1]]
+    """
+
+    def __init__(self, names: Names) -> None:
+        self._names, self._match = names, make_match(names)
+        shape = 1, names.n_listed
+        self._found = Found(
+            np.empty(shape, np.int32), np.zeros((*shape, _N_TABLES), np.uint16),
+            np.empty(shape, np.int32),
+        )  # fmt: skip
+        self._bind(256)
+
+    def _bind(self, longest: int) -> None:
+        indptr, indices = np.zeros(2, np.int64), np.zeros(longest, np.int32)
+        queries = QuantisedRows(indptr, indices, indices, self._names.n_features)
+        self._run = bind_match(self._names, self._match, queries, self._found)
+        self._query = indptr, indices
+
+    def match(self, indices: np.ndarray, values: np.ndarray) -> Found:
+        """Find the labels of a raw query: features, without repeats, and their values."""
+        features = indices[values != 0]
+        if features.size > self._query[1].size:
+            self._bind(2 * features.size)
+        self._query[0][1] = features.size
+        self._query[1][: features.size] = features
+        self._run()
+        return self._found
