@@ -107,6 +107,9 @@ class SWNNRanker(NeighbourEstimator):
         What uses them: "none", "search", or "search and label models".
     centroids_ : bool
         Whether label centroids are used.
+    names_used_ : bool
+        Whether labels are found by name: not without ``label_features``, nor if rows left out of
+        the training are ranked worse with them.
     n_neighbors_, n_candidates_, C_, vote_weight_ : int, int, float, float
         The values chosen where "auto" was given.
     candidate_recall_ : float
@@ -428,6 +431,11 @@ class SWNNRanker(NeighbourEstimator):
         if self.feature_weights_ is None:
             return "none"
         return "search and label models" if self._ranking().descent_params.scale_power else "search"
+
+    @property
+    def names_used_(self) -> bool:
+        """Whether labels are found by name."""
+        return self._ranking().names is not None
 
     @property
     def centroids_(self) -> bool:

@@ -46,15 +46,21 @@ from swnn_xp.learn.label_models import (
     train_labels,
 )
 from swnn_xp.learn.label_names import LabelFeatures
-from swnn_xp.learn.names import training_names
+from swnn_xp.learn.names import LabelNames, training_names
 from swnn_xp.learn.neighbours import KnownNeighbours, record_neighbours
 from swnn_xp.learn.ranking import CandidateRanking
 from swnn_xp.learn.settings import MODEL_SCALE_POWER, DescentParams, TrainingSettings, label_costs
 from swnn_xp.learn.weights import FeatureUse, prior_rows
 from swnn_xp.metrics import propensities_of_counts
-from swnn_xp.model.calibration import Calibration, chosen_rows, fit_calibration
+from swnn_xp.model.calibration import (
+    Calibration,
+    HeldOutScores,
+    chosen_rows,
+    fit_calibration,
+)
 from swnn_xp.model.changes import new_model
 from swnn_xp.model.model import Model, Queries
+from swnn_xp.progress import note
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import quantise_rows
 from swnn_xp.rows.input_kind import host_array
@@ -110,6 +116,9 @@ _TRIAL_RANKS = 1, 3, 5
 _LONG_ROW = 40  # features: in shorter rows, scaled ones would make their lengths too different
 _CANDIDATE_BYTES = 13, 10  # temporaries of a candidate, and of each of its cuts
 _NEIGHBOUR_BYTES = 16
+_NAME_ROWS = 20_000  # on which names are tried, at most
+_NAMES_LEFT_OUT = 0.3  # share of them that are ranked by models without them
+_NAME_ERRORS = 0.5  # names that lose more standard errors are not used
 _LEFT_OUT = 0.1  # share of the rows whose scores probabilities are fitted on
 
 
@@ -318,9 +327,9 @@ def use_of_weights(
     return Use(search, search and is_long and label_models)
 
 
-def _clearly_lose(gains: NDArray[np.float64]) -> bool:
-    """Whether rows lose more than one and a half standard errors in the mean."""
-    return bool(gains.mean() < -1.5 * gains.std() / np.sqrt(gains.size))
+def _clearly_lose(gains: NDArray[np.float64], errors: float = 1.5) -> bool:
+    """Whether rows lose more than some standard errors in the mean."""
+    return bool(gains.mean() < -errors * gains.std() / np.sqrt(gains.size))
 
 
 class Part(NamedTuple):
@@ -386,9 +395,102 @@ def train(
     if training.representatives is None:  # else relearning would need rows that were not kept
         found = record_neighbours(found, training.scaled.n_rows, settings.cuts[-1] + 1, known)
     blocks = to_candidates(training, found, settings)
+    if not names_help(training, blocks, settings, on_progress):
+        note("labels are not found by name: held-out rows lose by it")
+        training, blocks = without_names(training, blocks, settings)
     stats = measure_candidates(training, blocks, settings, on_progress)
     ranking = train_ranking(training, stats, settings, on_progress)
     return replace(ranking, known=known[0] if known else None)
+
+
+def names_help(
+    training: Training, blocks: list[Candidates], settings: TrainingSettings, on_progress: Progress
+) -> bool:
+    """Whether rows that label models are not trained on are ranked as well with names as without.
+
+    Models are trained on some of the rows, with names as candidates and evidence and without them.
+    Where there are too few rows to tell, names are used.
+    """
+    n_rows = training.labels.n_rows
+    if _names(training) is None or n_rows < _LEAST_TRIAL_ROWS:
+        return True
+    rows = np.arange(n_rows)
+    if n_rows > _NAME_ROWS:
+        rng = np.random.default_rng([settings.random_state, 2])
+        rows = np.sort(rng.choice(n_rows, _NAME_ROWS, replace=False))
+    firsts = np.cumsum([0] + [block.labels.shape[0] for block in blocks])
+    parts = [
+        (block, rows[(rows >= first) & (rows < first + block.labels.shape[0])] - first)
+        for block, first in zip(blocks, firsts, strict=False)
+    ]
+    some = [Candidates(*(part[at] for part in block)) for block, at in parts]
+    tried = training._replace(
+        unscaled=take_rows(training.unscaled, rows),
+        scaled=take_rows(training.scaled, rows),
+        labels=take_rows(training.labels, rows),
+    )
+    out = chosen_rows(rows.size, _NAMES_LEFT_OUT, settings.random_state)
+
+    def trial(stage: str, done: int, total: int) -> None:
+        on_progress(f"names: {stage}", done, total)
+
+    def precision(training: Training, blocks: list[Candidates]) -> NDArray[np.float64]:
+        stats = measure_candidates(training, blocks, settings, trial)
+        descent = stats.descent_params(settings)
+        pairs = _grouped(training, stats, descent)
+        scales = scales_of(training.weights, descent)
+        quick = settings._replace(tolerance=0.5, passes=5)
+        models = _train_pairs(training, pairs, descent, quick, trial, scales, out)
+        found = held_out_scores(training.labels, pairs, models.scores, descent.vote_weight, out)
+        return precision_of_rows(found, out)
+
+    gains = precision(tried, some) - precision(*without_names(tried, some, settings))
+    return not _clearly_lose(gains, _NAME_ERRORS)
+
+
+def _names(training: Training) -> TrainingSource | None:
+    sources = training.sources
+    return sources[-1] if sources and isinstance(sources[-1].source, LabelNames) else None
+
+
+def without_names(
+    training: Training, blocks: list[Candidates], settings: TrainingSettings
+) -> tuple[Training, list[Candidates]]:
+    """The training and its candidates as if labels had no names, which are the last source."""
+    training = training._replace(sources=training.sources[:-1])
+    selection = selection_of(settings, training)
+    left = []
+    for labels, bins, right in blocks:
+        is_voted = np.arange(labels.shape[1]) < selection.n_candidates
+        others = bins[:, :, len(selection.cuts) : selection.n_tables].any(axis=2)
+        kept = (is_voted | others)[:, : selection.n_ranked]
+        part = slice(0, selection.n_ranked)
+        left.append(
+            Candidates(
+                np.where(kept, labels[:, part], np.int32(-1)),
+                np.ascontiguousarray(bins[:, part, : selection.n_tables]),
+                right[:, part] * kept,
+            )
+        )
+    return training, left
+
+
+def precision_of_rows(found: HeldOutScores, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Mean of P@1, P@3 and P@5 of each row, by the scores of its candidates.
+
+    Examples
+    --------
+    >>> two, ones = np.asarray([7, 7]), np.ones(2)
+    >>> found = HeldOutScores(two, np.arange(2), ones, np.asarray([True, False]), 1)
+    >>> precision_of_rows(found, np.asarray([5, 7])).round(3).tolist()
+    [0.0, 0.511]
+    """
+    order = np.lexsort((found.labels, -found.scores, found.rows))
+    at_row, right = found.rows[order], found.right[order]
+    rank = np.arange(order.size) - np.searchsorted(at_row, at_row)
+    at = np.searchsorted(rows, at_row)
+    hits = [np.bincount(at[right & (rank < k)], minlength=rows.size) / k for k in _TRIAL_RANKS]
+    return np.mean(hits, axis=0)
 
 
 class CandidateStats(NamedTuple):

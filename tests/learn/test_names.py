@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from learn.problems import digest
 
 from swnn_xp import SWNNRanker
 from swnn_xp.learn.label_names import features_of_names, words_of
@@ -155,3 +156,21 @@ def test_words_of_names(name, words):
 def test_singular_and_plural_are_tried_both_ways():
     found = features_of_names(["dogs", "cat", "mice"], range(3), {"dog": 0, "cats": 1})
     assert found.features.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("centroids", [False, True])
+def test_names_that_mislead_are_not_used(monkeypatch, centroids):
+    plain = SWNNRanker(n_neighbors=9, n_candidates=3, centroids=centroids).fit(X, Y)
+    monkeypatch.setattr("swnn_xp.learn.train.names_help", lambda *_: False)
+    clf = SWNNRanker(n_neighbors=9, n_candidates=3, centroids=centroids)
+    clf.fit(X, Y, label_features=Z)
+    assert not clf.names_used_
+    assert digest(clf) == digest(plain)
+
+
+def test_names_are_tried_on_rows_left_out():
+    rng = np.random.default_rng(2)
+    X = (rng.random((1500, 30)) < 0.15).astype(float)
+    Y = (X[:, :20] > 0) & (rng.random((1500, 20)) < 0.8)
+    names = np.eye(20, 30, dtype=int)
+    assert SWNNRanker(n_neighbors=5).fit(X, Y.astype(int), label_features=names).names_used_
