@@ -14,6 +14,7 @@ from swnn_xp._version import __version__
 if TYPE_CHECKING:
     from swnn_xp.classifier import SWNNClassifier
     from swnn_xp.io import (
+        read_label_features,
         read_names,
         read_pairs,
         read_svmlight,
@@ -37,6 +38,7 @@ __all__ = [
     "SWNNRanker",
     "__version__",
     "load",
+    "read_label_features",
     "read_names",
     "read_pairs",
     "read_svmlight",
@@ -54,6 +56,7 @@ _HOMES = {
     "RankedProbabilities": "swnn_xp.results",
     "Ranking": "swnn_xp.results",
     "SWNNClassifier": "swnn_xp.classifier",
+    "read_label_features": "swnn_xp.io",
     "read_names": "swnn_xp.io",
     "read_pairs": "swnn_xp.io",
     "read_svmlight": "swnn_xp.io",

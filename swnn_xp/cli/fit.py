@@ -24,7 +24,8 @@ from swnn_xp.cli.common import (
     read_data,
 )
 from swnn_xp.cli.inputs import add_text, check_text_options, read_tagged
-from swnn_xp.loading import AnyModel
+from swnn_xp.io import read_label_features
+from swnn_xp.loading import AnyModel, is_ranked
 from swnn_xp.progress import note
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "With --learn, learns from the labels too; with --text, TRAIN holds texts.",
         "swnn fit train.txt -o model\n"
         "swnn fit train.txt -o model --learn ranking --jobs -1\n"
+        "swnn fit train.txt -o model --learn ranking --label-features names\n"
         "swnn fit --text tagged.jsonl -o model",
     )
     parser.add_argument("train", type=input_path, help=DATA_HELP)
@@ -155,6 +157,12 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--params", type=Path, metavar="FILE", help="TOML with the parameters, from `swnn tune`"
     )
     add_learning(parser)
+    parser.add_argument(
+        "--label-features",
+        metavar="FILE",
+        help="with --learn ranking, find labels by name, even those that no row has: 'names', or "
+        "a file with the features of each label (the repository's lbl_X_Xf.txt)",
+    )
     add_text(parser)
     add_name_maps(parser, "TRAIN", "row")
     add_machine(parser)
@@ -171,6 +179,8 @@ def run(args: argparse.Namespace) -> None:
     """Run the command."""
     check_text_options(args)
     kind, params = learning_of(args)
+    if args.label_features is not None and kind != "ranking":
+        raise ValueError("--label-features needs --learn ranking")
     if args.cluster is not None and kind is None:
         raise ValueError("--cluster needs --learn weights or --learn ranking")
     machine = {"backend": args.backend, "n_jobs": args.jobs}
@@ -199,6 +209,8 @@ def run(args: argparse.Namespace) -> None:
     )
     if times[_COMPILED] < 0.05:
         del times[_COMPILED]
+    if args.label_features is not None and is_ranked(clf) and not clf.names_used_:
+        print("labels are not found by name: held-out rows lose by it")
     print(", ".join(f"{what} {seconds:.1f} s" for what, seconds in times.items()))
 
 
@@ -225,18 +237,36 @@ class _Training(NamedTuple):
 
 def _rows(args: argparse.Namespace) -> _Training:
     X, y = read_data(args.train, args.strict)
-    names = {
+    names: dict[str, Any] = {
         "feature_names": find_names(args.train, args.feature_map, "feature_map"),
         "label_names": find_names(args.train, args.label_map, "label_map"),
         "row_names": find_names(args.train, args.row_map, "row_map"),
     }
+    if args.label_features == "names":
+        _require_maps(args.train, names)
+        names["label_features"] = "names"
+    elif args.label_features is not None:
+        names["label_features"] = read_label_features(args.label_features)
     return _Training(X, y, names)
 
 
+def _require_maps(train: Path, names: dict[str, Any]) -> None:
+    for what in ("label", "feature"):
+        if names[f"{what}_names"] is None:
+            raise ValueError(
+                f"--label-features names needs {what}_map.txt beside {train}, or --{what}-map"
+            )
+
+
 def _texts(args: argparse.Namespace) -> _Training:
-    tagged = read_tagged(args, args.train)
-    names = {"label_names": tagged.label_names, "row_names": tagged.row_names}
+    by_name = args.label_features == "names"
+    tagged = read_tagged(args, args.train, whole_vocabulary=by_name)
+    names: dict[str, Any] = {"label_names": tagged.label_names, "row_names": tagged.row_names}
     names["vectorizer"] = tagged.vectorizer
+    if by_name:
+        names["label_features"] = tagged.known_names
+    elif args.label_features is not None:
+        raise ValueError("--text brings its own features: use --label-features names")
     return _Training(tagged.X, tagged.y, names, tagged.label_uris, tagged.tags)
 
 

@@ -109,6 +109,8 @@ class Tagged(NamedTuple):
     label_names: list[str]
     label_uris: list[str] | None
     row_names: list[str] | None
+    known_names: list[list[str]]
+    """All names of each label."""
 
     @property
     def feature_names(self) -> list[str]:
@@ -197,7 +199,7 @@ def _add_terms(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def read_tagged(args: argparse.Namespace, path: Path) -> Tagged:
+def read_tagged(args: argparse.Namespace, path: Path, *, whole_vocabulary: bool = False) -> Tagged:
     """Read a corpus and fit a vectorizer to it."""
     for option in ("feature_map", "label_map", "row_map"):
         if getattr(args, option, None) is not None:
@@ -207,10 +209,12 @@ def read_tagged(args: argparse.Namespace, path: Path) -> Tagged:
     vocabulary = None
     if args.vocabulary is not None:
         vocabulary = read_vocabulary(args.vocabulary, args.language)
-    corpus = read_corpus(path, _fields(args), vocabulary)
+    fields = _fields(args)
+    corpus = read_corpus(path, fields, vocabulary, whole_vocabulary=whole_vocabulary)
     X = vectorizer.fit_transform(corpus.texts)
     names = corpus.label_names, corpus.label_uris, corpus.row_names
-    return Tagged(X, corpus.y, vectorizer, *names)
+    known = corpus.known_names or [[name] for name in corpus.label_names]
+    return Tagged(X, corpus.y, vectorizer, *names, known)
 
 
 def read_known(args: argparse.Namespace, path: Path, clf: AnyModel) -> tuple[Any, Any]:

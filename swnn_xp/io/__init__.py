@@ -4,6 +4,7 @@ from swnn_xp.io.files import FormatError, Position
 from swnn_xp.io.reading import (
     XMCBlock,
     iter_xmc,
+    read_label_features,
     read_names,
     read_pairs,
     read_svmlight,
@@ -17,6 +18,7 @@ __all__ = [
     "Position",
     "XMCBlock",
     "iter_xmc",
+    "read_label_features",
     "read_names",
     "read_pairs",
     "read_svmlight",

@@ -467,6 +467,48 @@ def iter_names(path: PathLike, *, encoding: str = "utf-8") -> Iterator[str]:
                 raise FormatError(path, number, f"byte 0x{byte:02x} is not {encoding}") from None
 
 
+def read_label_features(path: PathLike) -> csr_array:
+    """Read the features of labels: ``lbl_X_Xf.txt`` of the repository's label-feature sets.
+
+    The first line gives the numbers of labels and features; each further line is a label with its
+    ``feature:value`` pairs. Plain, gzip or xz files.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "lbl_X_Xf.txt")
+    >>> write_names(path, ["2 3", "0:1 2:0.5", "1:1"])
+    >>> read_label_features(path).toarray().tolist()
+    [[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]]
+    """
+    lines = iter_names(path)
+    header = next(lines, "").split()
+    if len(header) != 2 or not all(_is_id(field) for field in header):
+        raise FormatError(path, 1, "the first line must be the numbers of labels and features")
+    n_labels, n_features = map(int, header)
+    indptr, indices, values = [0], list[int](), list[float]()
+    for number, line in enumerate(lines, start=2):
+        if number > n_labels + 1:
+            raise FormatError(path, number, f"more than the {n_labels} labels of the first line")
+        for pair in line.split():
+            feature, _, value = pair.partition(":")
+            try:
+                values.append(float(value))
+            except ValueError:
+                raise FormatError(path, number, f"{pair!r} is not feature:value") from None
+            if not _is_id(feature) or int(feature) >= n_features:
+                raise FormatError(path, number, f"feature {feature!r} is not below {n_features}")
+            indices.append(int(feature))
+        indptr.append(len(indices))
+    if len(indptr) != n_labels + 1:
+        raise FormatError(path, None, f"has {len(indptr) - 1} labels, not {n_labels}")
+    return csr_array((values, indices, indptr), (n_labels, n_features))
+
+
+def _is_id(field: str) -> bool:
+    return field.isascii() and field.isdigit() and len(field) < 12
+
+
 def read_pairs(path: PathLike) -> npt.NDArray[np.int64]:
     """Read pairs of a row and a label, one per line: what ``exclude`` of the estimators takes.
 
@@ -490,7 +532,7 @@ def read_pairs(path: PathLike) -> npt.NDArray[np.int64]:
         fields = line.split()
         if not fields:
             continue
-        if len(fields) != 2 or not all(field.isascii() and field.isdigit() for field in fields):
+        if len(fields) != 2 or not all(_is_id(field) for field in fields):
             shown = line if len(line) <= 40 else line[:40] + "..."
             raise FormatError(path, number, f"{shown!r} is not a row and a label")
         pairs.append([int(field) for field in fields])

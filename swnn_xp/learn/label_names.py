@@ -180,7 +180,9 @@ def label_features(
             raise ValueError(f"label_features has names of {len(given)} labels, not {n_labels}")
         lists = [[names] if isinstance(names, str) else list(names) for names in given]
         owners = np.repeat(np.arange(n_labels), [len(names) for names in lists])
-        flat = [name for names in lists for name in names]
+        flat = [
+            name.rpartition("\t")[2] for names in lists for name in names
+        ]  # an id may come first
         features, words = vocabulary()
         return features_of_names(flat, owners, features, words)
     rows = canonical_rows(host_matrix(given), "label_features")

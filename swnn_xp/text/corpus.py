@@ -215,23 +215,25 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def read_vocabulary(path: PathLike, language: str | None = None) -> dict[str, str]:
-    r"""Read names of labels by URI.
+def read_vocabulary(path: PathLike, language: str | None = None) -> dict[str, list[str]]:
+    r"""Read names of labels by URI: the preferred one first, then others.
 
     Parameters
     ----------
     path : str or path
-        ``.csv`` with the columns ``uri`` and ``label_LANGUAGE``, else lines of URI, tab and name.
+        ``.csv`` with the columns ``uri`` and ``label_LANGUAGE``, and perhaps ``altLabel_LANGUAGE``
+        with names between which there is a ``|``; else lines of URI, tab and name, of which further
+        ones for a URI are other names.
     language : str, optional
-        Which column of a CSV file; default: the first.
+        Which columns of a CSV file; default: that of the first ``label_``.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "subjects.tsv")
-    >>> _ = path.write_text("<http://example.org/1>\tchess\n")
+    >>> _ = path.write_text("<http://example.org/1>\tchess\n<http://example.org/1>\tbullet chess\n")
     >>> read_vocabulary(path)
-    {'http://example.org/1': 'chess'}
+    {'http://example.org/1': ['chess', 'bullet chess']}
     """
     with open_input(path) as stream:
         text: IO[str] = io.TextIOWrapper(cast(Any, stream), encoding="utf-8-sig", newline="")
@@ -243,18 +245,28 @@ def read_vocabulary(path: PathLike, language: str | None = None) -> dict[str, st
             raise FormatError(path, None, str(error)) from None
 
 
-def _from_tsv(text: IO[str]) -> dict[str, str]:
-    cells = [line.rstrip("\r\n").split("\t") for line in text if line.strip()]
-    return {without_brackets(row[0]): row[1] for row in cells if len(row) > 1 and row[1]}
+def _from_tsv(text: IO[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for line in text:
+        cells = line.rstrip("\r\n").split("\t")
+        if len(cells) > 1 and cells[1]:
+            found.setdefault(without_brackets(cells[0]), []).append(cells[1])
+    return found
 
 
-def _from_csv(path: PathLike, text: IO[str], language: str | None) -> dict[str, str]:
+def _from_csv(path: PathLike, text: IO[str], language: str | None) -> dict[str, list[str]]:
     reader = csv.DictReader(text)
     names = [name for name in reader.fieldnames or () if name.startswith("label_")]
     column = names[0] if language is None and names else f"label_{language}"
     if "uri" not in (reader.fieldnames or ()) or column not in names:
         raise FormatError(path, 1, f"the header needs the columns uri and {column}")
-    return {without_brackets(row["uri"]): row[column] for row in reader if row[column]}
+    others = f"altLabel_{column.removeprefix('label_')}"
+    found = {}
+    for row in reader:
+        if row[column]:
+            more = [name.strip() for name in (row.get(others) or "").split("|")]
+            found[without_brackets(row["uri"])] = [row[column], *filter(None, more)]
+    return found
 
 
 class Corpus(NamedTuple):
@@ -268,12 +280,16 @@ class Corpus(NamedTuple):
     """What the file calls the labels, if a vocabulary gives them other names."""
     row_names: list[str] | None
     """Ids of the texts, if the file has them."""
+    known_names: list[list[str]] | None = None
+    """All names that a vocabulary has for each label."""
 
 
 def read_corpus(
     path: PathLike,
     fields: Fields = Fields(),  # noqa: B008 (it never changes)
-    vocabulary: Mapping[str, str] | None = None,
+    vocabulary: Mapping[str, Sequence[str]] | None = None,
+    *,
+    whole_vocabulary: bool = False,
 ) -> Corpus:
     """Read tagged texts; see `read_documents` for the formats.
 
@@ -282,9 +298,12 @@ def read_corpus(
     path : str or path
     fields : Fields
         Names of the fields.
-    vocabulary : mapping of str to str, optional
-        Name of each label; labels without one are named as in the file, and labels of one name
-        are told apart: ``NAME (URI)``.
+    vocabulary : mapping of str to names, optional
+        Names of each label, as `read_vocabulary` reads them, of which the first is taken; labels
+        without one are named as in the file, and labels of one name are told apart:
+        ``NAME (URI)``.
+    whole_vocabulary : bool, default False
+        Take labels that only the vocabulary has, too.
 
     Examples
     --------
@@ -298,7 +317,8 @@ def read_corpus(
     documents = list(read_documents(path, fields))
     if not any(document.labels for document in documents):
         raise FormatError(path, None, "no text has labels: there is nothing to learn from")
-    uris = sorted({label for document in documents for label in document.labels or ()})
+    tags = {label for document in documents for label in document.labels or ()}
+    uris = sorted(tags.union(vocabulary or ()) if whole_vocabulary else tags)
     ids = [document.id for document in documents]
     return Corpus(
         texts=[document.text for document in documents],
@@ -306,11 +326,14 @@ def read_corpus(
         label_names=uris if vocabulary is None else _names_of(uris, vocabulary),
         label_uris=None if vocabulary is None else uris,
         row_names=_row_names(ids),
+        known_names=(
+            None if vocabulary is None else [list(vocabulary.get(uri, [uri])) for uri in uris]
+        ),
     )
 
 
-def _names_of(uris: list[str], vocabulary: Mapping[str, str]) -> list[str]:
-    names = [vocabulary.get(uri, uri) for uri in uris]
+def _names_of(uris: list[str], vocabulary: Mapping[str, Sequence[str]]) -> list[str]:
+    names = [vocabulary.get(uri, [uri])[0] for uri in uris]
     times = Counter(names)
     return [
         name if times[name] == 1 else f"{name} ({uri})"

@@ -94,11 +94,25 @@ def test_annif(tmp_path):
     assert named.label_uris == ["http://e.org/1", "http://e.org/2"]
 
 
+def test_other_names_of_labels(tmp_path):
+    tsv, csv = tmp_path / "v.tsv", tmp_path / "v.csv"
+    tsv.write_text("<u:1>\tchess\n<u:2>\tgo\n<u:1>\tbullet chess\n\nno name\n")
+    csv.write_text("uri,label_en,altLabel_en\nu:1,chess,bullet chess | blitz\nu:2,go,\n")
+    assert read_vocabulary(tsv) == {"u:1": ["chess", "bullet chess"], "u:2": ["go"]}
+    assert read_vocabulary(csv) == {"u:1": ["chess", "bullet chess", "blitz"], "u:2": ["go"]}
+    texts = tmp_path / "t.jsonl"
+    texts.write_text('{"text": "a game", "labels": ["u:1"]}')
+    corpus = read_corpus(texts, vocabulary=read_vocabulary(tsv), whole_vocabulary=True)
+    assert corpus.label_names == ["chess", "go"]
+    assert corpus.known_names == [["chess", "bullet chess"], ["go"]]
+    assert corpus.y.toarray().tolist() == [[1, 0]]
+
+
 def test_vocabulary_in_csv(tmp_path):
     path = tmp_path / "subjects.csv"
     path.write_text("uri,notation,label_fi,label_en\n<u:1>,1.2,shakki,chess\nu:2,,,\n")
-    assert read_vocabulary(path) == {"u:1": "shakki"}
-    assert read_vocabulary(path, "en") == {"u:1": "chess"}
+    assert read_vocabulary(path) == {"u:1": ["shakki"]}
+    assert read_vocabulary(path, "en") == {"u:1": ["chess"]}
     with pytest.raises(FormatError, match="needs the columns uri and label_de"):
         read_vocabulary(path, "de")
 
