@@ -37,6 +37,7 @@ from swnn_xp.model.files import SavedModel
 from swnn_xp.model.model import LabelRanking, Model, extend_label_uris, known_names, label_id
 from swnn_xp.progress import StageProgress
 from swnn_xp.rows.canonical import exact_values
+from swnn_xp.rows.excluded import excluded_labels
 from swnn_xp.rows.input_kind import host_array
 from swnn_xp.rows.records import LabelRows, ValueRows
 
@@ -190,6 +191,7 @@ class SWNNRanker(NeighbourEstimator):
         vectorizer: Any = None,
         label_features: Any = None,
         label_of: Any = None,
+        exclude: Any = None,
     ) -> Self:
         """Train on rows; shows progress on a terminal.
 
@@ -212,6 +214,8 @@ class SWNNRanker(NeighbourEstimator):
             vectorizer or among ``feature_names``.
         label_of : array of int, optional
             Whose name each row of the matrix is, if labels have several; the best match counts.
+        exclude : sparse 0/1 matrix (n_rows, n_labels) or pairs of a row and a label, optional
+            Labels that a row must not get, as for `predict_topk`: they teach nothing.
 
         Returns
         -------
@@ -246,7 +250,10 @@ class SWNNRanker(NeighbourEstimator):
             )  # fmt: skip
         elif label_of is not None:
             raise ValueError("label_of goes with label_features")
-        model = self._train(rows, data.labels, backend, data.names, given)
+        excluded = None
+        if exclude is not None:
+            excluded = excluded_labels(exclude, rows.n_rows, data.labels.n_labels)
+        model = self._train(rows, data.labels, backend, data.names, given, excluded)
         self._set_model(replace(model, vectorizer=data.vectorizer, targets=data.targets))
         return self
 
@@ -487,12 +494,14 @@ class SWNNRanker(NeighbourEstimator):
         backend: SearchBackend,
         names: Mapping[str, list[str]],
         label_features: LabelFeatures | None,
+        excluded: LabelRows | None,
     ) -> Model:
         """Train everything on rows."""
         with StageProgress() as progress:
             ready = prepare(
                 rows, labels, self.training_settings(), backend, progress.show,
                 weighted=self.learn_weights, names=names, label_features=label_features,
+                excluded=excluded,
             )  # fmt: skip
             model = train_part(ready, backend, float(self.keep), progress.show)
         return self._with_training_record(replace(model, values=exact_values(rows.values)))
@@ -500,14 +509,17 @@ class SWNNRanker(NeighbourEstimator):
     def _with_training_record(self, model: Model, keep: float | None = None) -> Model:
         """Record the parameters and the rows of the training; ``keep`` if it is about to change.
 
-        Where kept rows stand for others, which are not there to learn from, values go.
+        Where kept rows stand for others, which are not there to learn from, what only serves
+        learning goes.
         """
         keep = self.keep if keep is None else keep
         params = self.trained_params() | {"keep": to_python_scalar(keep)}
         ranking = replace(ranking_of(model), params=params, trained=trained_now(model))
         if ranking.known is not None:
             ranking = replace(ranking, known=by_id(model, ranking.known.neighbours))
-        return replace(model, ranking=ranking, values=None if keep < 1 else model.values)
+        if keep < 1:
+            return replace(model, ranking=ranking, values=None, excluded=None)
+        return replace(model, ranking=ranking)
 
     def _refitted(self, model: Model) -> Model:
         """Train everything again on the rows that were not removed; they keep their ids."""
@@ -515,7 +527,8 @@ class SWNNRanker(NeighbourEstimator):
         backend = SearchBackend(type(old.segments[0]), old.placement, self.options)
         names = ranking_of(old).names
         given = None if names is None else names.given
-        new = self._train(old.value_rows(), old.checked_labels, backend, old.names, given)
+        rows, labels = old.value_rows(), old.checked_labels
+        new = self._train(rows, labels, backend, old.names, given, old.excluded)
         new = replace(
             old,
             segments=new.segments,

@@ -23,8 +23,8 @@ from swnn_xp.cli.common import (
     new_parser,
     read_data,
 )
-from swnn_xp.cli.inputs import add_text, check_text_options, read_tagged
-from swnn_xp.io import read_label_features
+from swnn_xp.cli.inputs import add_filter, add_text, check_text_options, read_tagged
+from swnn_xp.io import read_label_features, read_pairs
 from swnn_xp.loading import AnyModel, is_ranked
 from swnn_xp.progress import note
 
@@ -163,6 +163,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         help="with --learn ranking, find labels by name, even those that no row has: 'names', or "
         "a file with the features of each label (the repository's lbl_X_Xf.txt)",
     )
+    add_filter(parser, "TRAIN")
     add_text(parser)
     add_name_maps(parser, "TRAIN", "row")
     add_machine(parser)
@@ -179,8 +180,9 @@ def run(args: argparse.Namespace) -> None:
     """Run the command."""
     check_text_options(args)
     kind, params = learning_of(args)
-    if args.label_features is not None and kind != "ranking":
-        raise ValueError("--label-features needs --learn ranking")
+    for option in ("label_features", "filter"):
+        if getattr(args, option) is not None and kind != "ranking":
+            raise ValueError(f"--{option.replace('_', '-')} needs --learn ranking")
     if args.cluster is not None and kind is None:
         raise ValueError("--cluster needs --learn weights or --learn ranking")
     machine = {"backend": args.backend, "n_jobs": args.jobs}
@@ -193,6 +195,8 @@ def run(args: argparse.Namespace) -> None:
     if weights is not None:
         with _timed(times, "learned"), _on_cluster(args):
             names["feature_weights"] = weights.fit(X, y).feature_weights_
+    if args.filter is not None:
+        names["exclude"] = read_pairs(args.filter)
     note("training ..." if kind == "ranking" else "indexing ...")
     ranking = kind == "ranking"
     with _timed(times, "trained" if ranking else "indexed"), _on_cluster(args, when=ranking):

@@ -28,6 +28,7 @@ from swnn_kernels.learn.rank import SCORE_BITS
 from swnn_kernels.records import frozen
 from swnn_kernels.vote import Labels
 from swnn_xp.results import Neighbours
+from swnn_xp.rows.excluded import is_excluded
 from swnn_xp.rows.records import Array, LabelRows, QuantisedRows
 
 
@@ -118,6 +119,15 @@ def _candidates(
     right = np.empty(labels.shape, np.uint8)
     kernels.mark_right(labels, *truth, right)
     return Candidates(labels, bins, right)
+
+
+def without_excluded(block: Candidates, excluded: LabelRows | None) -> Candidates:
+    """Candidates without the labels that their rows must not get."""
+    if excluded is None:
+        return block
+    out = is_excluded(excluded, block.labels)
+    labels = np.where(out, np.int32(-1), block.labels)
+    return block._replace(labels=labels, right=block.right * ~out)
 
 
 _PENALTY = 0.0005

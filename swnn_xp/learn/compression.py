@@ -132,7 +132,14 @@ def prepare_again(model: Model, settings: TrainingSettings, backend: SearchBacke
     used = model.feature_weights
     scaled_models = ranking.descent_params.scale_power > 0
     ready = Prepared(
-        Training(unscaled, scaled, model.labels, weights=used, scales_models=scaled_models),
+        Training(
+            unscaled,
+            scaled,
+            model.labels,
+            weights=used,
+            scales_models=scaled_models,
+            excluded=model.excluded,
+        ),
         model,
         host_search(model.segments[0], backend.placement, backend.options),
         sized,

@@ -23,7 +23,13 @@ from swnn_kernels.learn.scorer import Ranker
 from swnn_kernels.records import frozen
 from swnn_kernels.vote import Labels
 from swnn_xp.backends import Options
-from swnn_xp.learn.candidates import Candidates, Voters, candidates_of, copy_numbers
+from swnn_xp.learn.candidates import (
+    Candidates,
+    Voters,
+    candidates_of,
+    copy_numbers,
+    without_excluded,
+)
 from swnn_xp.learn.evidence import Source, TrainingSource
 from swnn_xp.learn.label_models import LabelModels, group_pairs, quantise_models, train_labels
 from swnn_xp.learn.neighbours import SearchPositions, by_id, live_mask, refresh_neighbours
@@ -43,6 +49,7 @@ from swnn_xp.learn.train import (
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import quantise_rows
+from swnn_xp.rows.excluded import without_labels
 from swnn_xp.rows.records import LabelRows, QuantisedRows, pointers_of_sizes, take_rows
 
 _HOST = np.empty((0, 0))
@@ -79,6 +86,8 @@ def relearn_labels(
     for block in blocks:
         block.labels[(block.labels >= 0) & ~wanted[block.labels]] = -1
     truth, ranking = _only(take_rows(model.checked_labels, chosen), wanted), ranking_of(model)
+    if model.excluded is not None:
+        truth = without_labels(truth, take_rows(model.excluded, chosen))
     table = ranking.checked_ranker.tables.reshape(2, -1, N_BINS)[1]
     missed = (
         float(table[:, 0].sum()) * 2.0**-SCORE_BITS if ranking.descent_params.missed > 0 else None
@@ -202,7 +211,9 @@ def _candidates(
         sims = similarities(searched, some, near[some], model.ranking.settings.beta)
         found = Neighbours(sims, near[some].astype(np.int64))
         truth = take_rows(labels, some)
-        blocks.append(candidates_of(found, voters, some, truth, selection, evidence(some)))
+        block = candidates_of(found, voters, some, truth, selection, evidence(some))
+        excluded = None if model.excluded is None else take_rows(model.excluded, some)
+        blocks.append(without_excluded(block, excluded))
         on_progress("candidates", first + some.size, chosen.size)
     return blocks
 

@@ -33,6 +33,7 @@ from swnn_xp.learn.candidates import (
     copy_numbers,
     fit_vote_score,
     leave_one_out,
+    without_excluded,
 )
 from swnn_xp.learn.centroids import training_centroids
 from swnn_xp.learn.evidence import TrainingRows, TrainingSource, tables_of
@@ -63,6 +64,7 @@ from swnn_xp.model.model import Model, Queries
 from swnn_xp.progress import note
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import quantise_rows
+from swnn_xp.rows.excluded import without_labels
 from swnn_xp.rows.input_kind import host_array
 from swnn_xp.rows.records import LabelRows, QuantisedRows, ValueRows, slice_rows, take_rows
 
@@ -151,6 +153,8 @@ class Training(NamedTuple):
     """Whether label models use them, too."""
     sources: tuple[TrainingSource, ...] = ()
     """What lists candidates beside the neighbours."""
+    excluded: LabelRows | None = None
+    """Labels that rows must not get, so that they are neither candidates nor negatives."""
 
     def shapes(self) -> tuple[SourceShape, ...]:
         """What the sources list."""
@@ -235,6 +239,7 @@ def first_round(
     settings: TrainingSettings,
     index: Indexer,
     on_progress: Progress,
+    excluded: LabelRows | None = None,
 ) -> FirstRound:
     """Learn from a part of the rows what label models make of the features.
 
@@ -244,7 +249,10 @@ def first_round(
     part = part_of_rows(rows, settings)
     some = rows if part is None else take_rows(rows, part)
     unscaled = quantise_rows(some)
-    training = Training(unscaled, unscaled, labels if part is None else take_rows(labels, part))
+    training = Training(unscaled, unscaled, labels, excluded=excluded)
+    if part is not None:
+        left_out = None if excluded is None else take_rows(excluded, part)
+        training = training._replace(labels=take_rows(labels, part), excluded=left_out)
     settings = settings.for_weights()
     blocks = find_blocks(training, index(unscaled), settings, on_progress)
     stats = measure_candidates(training, blocks, settings, on_progress)
@@ -428,6 +436,7 @@ def names_help(
         unscaled=take_rows(training.unscaled, rows),
         scaled=take_rows(training.scaled, rows),
         labels=take_rows(training.labels, rows),
+        excluded=None if training.excluded is None else take_rows(training.excluded, rows),
     )
     out = chosen_rows(rows.size, _NAMES_LEFT_OUT, settings.random_state)
 
@@ -580,7 +589,10 @@ def _grouped(training: Training, stats: CandidateStats, descent: DescentParams) 
     """Pairs of rows and candidates, by label, with the vote as their offset."""
     table = stats.score.tables(descent.vote_weight)
     missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if descent.missed > 0 else None
-    return group_pairs(stats.blocks, training.labels, lambda bins: offsets_of(bins, table), missed)
+    labels = training.labels
+    if training.excluded is not None:
+        labels = without_labels(labels, training.excluded)
+    return group_pairs(stats.blocks, labels, lambda bins: offsets_of(bins, table), missed)
 
 
 def _train_pairs(
@@ -661,7 +673,10 @@ def to_candidates(
     for sims, ids in found:
         nearest = Neighbours(sims[:, :most], ids[:, :most])
         evidence = training.evidence(np.arange(first, first + ids.shape[0]))
-        blocks.append(leave_one_out(nearest, voters, first, selection, evidence))
+        block = leave_one_out(nearest, voters, first, selection, evidence)
+        last = first + ids.shape[0]
+        excluded = None if training.excluded is None else slice_rows(training.excluded, first, last)
+        blocks.append(without_excluded(block, excluded))
         first += ids.shape[0]
     return blocks
 
@@ -781,23 +796,26 @@ def prepare(
     weighted: bool = True,
     names: Mapping[str, list[str]] | None = None,
     label_features: LabelFeatures | None = None,
+    excluded: LabelRows | None = None,
 ) -> Prepared:
     """Learn feature weights, if wanted, and index the rows, scaled by them where that helps."""
     index_class, placement, options = backend
     weights, recall, use = None, 1.0, Use(False, False)
     if weighted:
         index = host_indexer(index_class, placement, options)
-        first = first_round(rows, labels, settings, index, on_progress)
+        first = first_round(rows, labels, settings, index, on_progress, excluded)
         recall, use = first.stats.recall, use_of_weights(first, rows, labels, backend, on_progress)
         weights = first.weights(first.whole) if use.search else None
         del first  # it holds pairs and models of many rows
     unscaled, scaled = quantise_rows(rows), quantise_rows(rows, weights)
     model = new_model(index_class, placement, placement.rows(scaled), labels, names or {})
     remote = remote_trainer()
-    training = Training(unscaled, scaled, labels, weights=weights, scales_models=use.label_models)
+    training = Training(
+        unscaled, scaled, labels, weights=weights, scales_models=use.label_models, excluded=excluded
+    )
     ready = Prepared(
         training,
-        replace(model, feature_weights=weights),
+        replace(model, feature_weights=weights, excluded=excluded),
         remote.index(scaled) if remote else host_search(model.segments[0], placement, options),
         settings.with_sizes(recall),
         settings,

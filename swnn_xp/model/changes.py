@@ -110,6 +110,7 @@ def append(
         names=names,
         version=model.version + 1,
         values=None if values is None else np.concatenate([model.values, values]),
+        excluded=None if model.excluded is None else _padded(model.excluded, rows.n_rows),
         untrusted=False,
     )
 
@@ -141,8 +142,14 @@ def compact(model: Model) -> Model:
         removed=None,
         version=model.version + 1,
         values=_kept_values(model, rows, keep),
+        excluded=None if model.excluded is None else keep_rows(model.excluded, keep),
         untrusted=False,
     )
+
+
+def _padded(excluded: LabelRows, n_rows: int) -> LabelRows:
+    """With rows that may get any label behind the others."""
+    return excluded._replace(indptr=np.pad(excluded.indptr, (0, n_rows), mode="edge"))
 
 
 def _kept_values(model: Model, rows: QuantisedRows, keep: NDArray[np.bool_]) -> Any:

@@ -15,7 +15,8 @@ from swnn_xp.checks import fingerprint
 from swnn_xp.model.changes import compact
 from swnn_xp.model.model import Extra, Model
 from swnn_xp.model.targets import stored_targets, targets_from
-from swnn_xp.rows.canonical import untrusted_labels
+from swnn_xp.rows.canonical import check_label_ids, untrusted_labels
+from swnn_xp.rows.records import LabelRows
 from swnn_xp.store import StoredModel, StoreError, open_arrays, save_arrays
 from swnn_xp.store.manifest import load as load_manifest
 from swnn_xp.text.vectorizer import (
@@ -47,6 +48,9 @@ def save_model(
     index, extra = model.segments[0], model.ranking.stored()
     arrays = {_INDEX + name: array for name, array in index.arrays().items()}
     arrays |= {"labels_indptr": model.labels.indptr, "labels_indices": model.labels.indices}
+    if model.excluded is not None:
+        arrays |= {"excluded_indptr": model.excluded.indptr}
+        arrays |= {"excluded_indices": model.excluded.indices}
     if model.row_ids is not None:
         arrays["row_ids"] = model.row_ids
     if model.feature_weights is not None:
@@ -154,6 +158,7 @@ class SavedModel:
             feature_weights=_checked_weights(arrays.get("feature_weights"), index.n_features),
             vectorizer=self._vectorizer(),
             values=arrays.get("values"),
+            excluded=_excluded(arrays, counts["n_labels"], index.n_rows),
             untrusted=True,
             mapped=self.stored.mapped,
         )
@@ -218,6 +223,15 @@ def _check_ids(row_ids: Any, n_rows: int, next_id: int) -> None:
         used = int(row_ids.max(initial=-1)) + 1
     if next_id < used:
         raise ValueError(f"next_id {next_id} has been given to a row")
+
+
+def _excluded(arrays: Mapping[str, Any], n_labels: int, n_rows: int) -> LabelRows | None:
+    if "excluded_indptr" not in arrays:
+        return None
+    indptr, indices = arrays["excluded_indptr"], arrays["excluded_indices"]
+    rows = untrusted_labels(indptr, indices, n_labels, n_rows)
+    check_label_ids(rows)
+    return rows
 
 
 def _checked_weights(weights: Any, n_features: int) -> Any:

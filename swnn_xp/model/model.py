@@ -245,6 +245,8 @@ class Model:
     values: NDArray[Any] | None = None
     """Values of all rows as they were given, one after the other: what a ranker learns from again.
     None where nothing will. The indexes have the features."""
+    excluded: LabelRows | None = None
+    """Labels that training rows must not get, by position; they may come from a file."""
     ranking: LabelRanking = None  # type: ignore[assignment]  # rows are indexed before it is known
     """How labels are ranked, with what was learned for it."""
     untrusted: bool = False

@@ -72,7 +72,7 @@ def is_excluded(excluded: LabelRows, labels: Array) -> Array:
     at = xp.searchsorted(known, wanted)
     at = xp.where(at < known.shape[0], at, xp.zeros_like(at))
     found = xp.reshape(xp.take(known, at) == wanted, labels.shape)
-    return found & (labels >= 0)
+    return found & (labels >= 0) & (labels < excluded.n_labels)  # others are new labels
 
 
 def leave_out(excluded: LabelRows, k: int, labels: Array, *values: Array) -> tuple[Array, ...]:
