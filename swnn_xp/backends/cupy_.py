@@ -1,11 +1,11 @@
 """The CuPy backend: CUDA kernels over postings, or sparse products where those do not fit.
 
-The kernels of `swnn_kernels.cuda` are compiled by CuPy and called on CuPy arrays: search, vote, and
-for learned rankings the candidates and their scores. Work goes to CuPy's current stream.
+`cupy_kernels.py` calls the kernels: search, vote, and for learned rankings the candidates and their
+scores. Work goes to CuPy's current stream.
 
 The host waits for the device for a few scalars while a matrix is brought to canonical rows; for
-two per block of queries, to cut it out of the batch (a block has at most 8 queries, so a batch of
-256 waits 64 times); for one more per block in the product path (ties in the last slot); for one per
+one per batch that is searched, the number of queries left over, and two more where memory cuts a
+batch into blocks; for one more per block in the product path (ties in the last slot); for one per
 batch of votes; for two per block of ranked candidates; and for results that are copied to a caller
 on the host. A launch itself waits for nothing.
 """
@@ -13,222 +13,39 @@ on the host. A launch itself waits for nothing.
 from __future__ import annotations
 
 import contextlib
-import functools
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import cupyx.scipy.sparse as cusp
 from cupy.cuda.memory import OutOfMemoryError
 
-from swnn_kernels.cuda import OPTIONS, source
+from swnn_xp.backends.cupy_kernels import (
+    SearchedRows,
+    find_candidates,
+    rank_by_votes,
+    rank_bytes,
+    ranking_bytes,
+    score_candidates,
+    search_bytes,
+    search_rows,
+)
 from swnn_xp.backends.device import DeviceIndex, ProductIndex, Search
 from swnn_xp.backends.index import CandidateScorer, Options
 from swnn_xp.backends.placement import DevicePlacement
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.on_device import Entries, compressed_entries, dense_entries
-from swnn_xp.rows.records import Array, LabelRows, QuantisedRows, longest_row, row_sizes, slice_rows
+from swnn_xp.rows.records import Array, QuantisedRows, longest_row, row_sizes, slice_rows
 from swnn_xp.vote import join_rankings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from swnn_kernels.learn.candidates import Selection
     from swnn_kernels.learn.evidence import Evidence
-    from swnn_kernels.learn.scorer import Ranker
 
 
-_THREADS = 256
-_LIST_BLOCKS = 4  # blocks that share one postings list, so that a long one does not delay others
-_TILE = 8192  # rows of which one block chooses the best
-
-
-class Postings(NamedTuple):
-    """For each feature the rows that have it, ascending, and their quantised values."""
-
-    indptr: Array  # int64, (n_features + 1,)
-    rows: Array  # int32
-    quantised: Array  # int32
-
-    @classmethod
-    def of(cls, rows: QuantisedRows) -> Postings:
-        """Transpose rows."""
-        order = cupy.argsort(rows.indices, kind="stable")
-        features = cupy.arange(rows.n_features + 1, dtype=cupy.int32)
-        indptr = cupy.searchsorted(rows.indices[order], features).astype(cupy.int64)
-        number = cupy.arange(rows.n_rows, dtype=cupy.int32)
-        at_row = cupy.repeat(number, row_sizes(rows))
-        return cls(indptr, at_row[order], rows.quantised[order])
-
-    def transposed(self, n_rows: int) -> QuantisedRows:
-        """Turn the postings back into rows."""
-        order = cupy.argsort(self.rows, kind="stable")
-        numbers = cupy.arange(n_rows + 1, dtype=cupy.int32)
-        indptr = cupy.searchsorted(self.rows[order], numbers).astype(cupy.int64)
-        n_features = int(self.indptr.shape[0]) - 1
-        feature = cupy.arange(n_features, dtype=cupy.int32)
-        features = cupy.repeat(feature, self.indptr[1:] - self.indptr[:-1])
-        return QuantisedRows(indptr, features[order], self.quantised[order], n_features)
-
-
-def search_postings(
-    postings: Postings,
-    sizes: Array,
-    queries: QuantisedRows,
-    n_neighbors: int,
-    beta: float,
-    removed: Array | None,
-) -> Neighbours:
-    """Find the best rows of some queries; `search_bytes` says how many fit the memory."""
-    n_queries, n_rows = queries.n_rows, int(sizes.shape[0])
-    sums = cupy.zeros((n_queries, n_rows), dtype=cupy.uint64)
-    entries = int(queries.indices.shape[0])
-    if entries:
-        launch(
-            "scatter", "scatter", (entries, _LIST_BLOCKS),
-            *postings, *queries[:3], cupy.int64(n_rows), sums,
-        )  # fmt: skip
-    tiles = -(-n_rows // _TILE)
-    slots = min(n_neighbors, _TILE)
-    keys = cupy.empty((n_queries, tiles, slots), dtype=cupy.uint64)
-    rows = cupy.empty((n_queries, tiles, slots), dtype=cupy.int32)
-    marks = 0 if removed is None else removed.view(cupy.uint8)
-    launch(
-        "select", "select_tiles", (tiles, n_queries),
-        sums, sizes, queries.indptr, marks, cupy.int32(n_rows), cupy.int32(_TILE),
-        cupy.int32(slots), cupy.float64(beta), keys, rows,
-    )  # fmt: skip
-    shape = n_queries, n_neighbors
-    ids, sims = cupy.empty(shape, dtype=cupy.int64), cupy.empty(shape, dtype=cupy.float64)
-    best_keys, best_rows = cupy.empty(shape, cupy.uint64), cupy.empty(shape, cupy.int32)
-    launch(
-        "select", "select_merge", (n_queries,),
-        keys, rows, cupy.int32(tiles * slots), cupy.int32(n_neighbors),
-        best_keys, best_rows, ids, sims,
-    )  # fmt: skip
-    return Neighbours(sims, ids)
-
-
-def search_bytes(n_rows: int, n_neighbors: int) -> int:
-    """Device memory that `search_postings` takes for one query."""
-    tiles = -(-n_rows // _TILE)
-    return n_rows * 8 + tiles * min(n_neighbors, _TILE) * 12 + n_neighbors * 28
-
-
-def rank_by_votes(
-    found: Neighbours, labels: LabelRows, most_labels: int, alpha: float, k: int
-) -> Ranking:
-    """Let the neighbours of some queries vote; no row has more than `most_labels` labels."""
-    n_queries, n_neighbors = found.ids.shape
-    capacity = rank_capacity(labels, n_neighbors, most_labels)
-    scores = cupy.zeros((n_queries, max(1, labels.n_labels)), dtype=cupy.uint64)
-    voted = cupy.empty((n_queries, capacity), dtype=cupy.int32)
-    best_labels = cupy.empty((n_queries, k), dtype=cupy.int64)
-    best_scores = cupy.empty((n_queries, k), dtype=cupy.float64)
-    launch(
-        "vote", "vote_topk", (n_queries,),
-        found.ids, found.similarities, *labels[:2], cupy.int32(n_neighbors),
-        cupy.int64(labels.n_labels),
-        cupy.int64(capacity), cupy.float64(alpha), cupy.int32(k),
-        scores, voted, best_labels, best_scores,
-    )  # fmt: skip
-    return Ranking(best_labels, best_scores)
-
-
-def rank_bytes(labels: LabelRows, n_neighbors: int, most_labels: int) -> int:
-    """Device memory that `rank_by_votes` takes for one query."""
-    return labels.n_labels * 8 + rank_capacity(labels, n_neighbors, most_labels) * 4
-
-
-def rank_capacity(labels: LabelRows, n_neighbors: int, most_labels: int) -> int:
-    """Number of labels for which one query can get votes."""
-    return max(1, min(labels.n_labels, n_neighbors * most_labels))
-
-
-def launch(module: str, kernel: str, grid: tuple[int, ...], *args: Any) -> None:
-    """Launch a kernel of one of the sources, with a fixed number of threads."""
-    # CuPy passes pointers as they are: an array that is not contiguous would be misread.
-    args = tuple(cupy.ascontiguousarray(a) if isinstance(a, cupy.ndarray) else a for a in args)
-    _module(module).get_function(kernel)(grid, (_THREADS,), args)
-
-
-@functools.cache
-def _module(name: str) -> Any:
-    return cupy.RawModule(code=source(name), options=OPTIONS)
-
-
-class Candidates(NamedTuple):
-    """Labels in any order, and their votes at each cut."""
-
-    labels: Array  # int32, (n_queries, K), -1 where there is none
-    votes: Array  # uint64, (n_queries, K, n_cuts)
-    totals: Array  # uint64, (n_queries, n_cuts): the votes of all neighbours
-
-
-def find_candidates(
-    found: Neighbours, labels: LabelRows, most_labels: int, selection: Selection
-) -> Candidates:
-    """Let the neighbours of some queries vote; no row has more than `most_labels` labels."""
-    n_queries, n_neighbors = found.ids.shape
-    capacity = rank_capacity(labels, n_neighbors, most_labels)
-    cuts, slots = cupy.asarray(selection.cuts, dtype=cupy.int64), selection.n_candidates
-    n_cuts, n_labels = len(selection.cuts), max(1, labels.n_labels)
-    made = Candidates(
-        cupy.empty((n_queries, slots), dtype=cupy.int32),
-        cupy.empty((n_queries, slots, n_cuts), dtype=cupy.uint64),
-        cupy.zeros((n_queries, n_cuts), dtype=cupy.uint64),
-    )
-    launch(
-        "candidates", "find_candidates", (n_queries,),
-        found.ids, found.similarities, *labels[:2], cuts,
-        cupy.int32(n_neighbors), cupy.int32(n_cuts), cupy.int64(n_labels),
-        cupy.int64(capacity), cupy.float64(selection.alpha), cupy.int32(slots),
-        cupy.zeros((n_queries, n_labels), dtype=cupy.int32),
-        cupy.empty((n_queries, capacity), dtype=cupy.int32),
-        cupy.empty((n_queries, capacity, n_cuts), dtype=cupy.uint64),
-        cupy.empty((n_queries, capacity), dtype=cupy.uint64),
-        cupy.empty((n_queries, slots), dtype=cupy.uint64),
-        *made,
-    )  # fmt: skip
-    return made
-
-
-def score_candidates(
-    candidates: Candidates, queries: QuantisedRows, ranker: Ranker, k: int
-) -> Ranking:
-    """Score the candidates of some queries: the best ``k``."""
-    n_queries, slots, n_cuts = candidates.votes.shape
-    best = (
-        cupy.empty((n_queries, k), dtype=cupy.int64),
-        cupy.empty((n_queries, k), dtype=cupy.float64),
-    )
-    launch(
-        "scores", "score_candidates", (n_queries,),
-        *candidates, *queries[:3], *ranker[:6], cupy.int32(slots), cupy.int32(n_cuts),
-        cupy.int64(ranker.modelled.shape[0]), cupy.int64(queries.n_features),
-        cupy.int32(ranker.shift), cupy.int32(k),
-        cupy.zeros((n_queries, max(1, queries.n_features)), dtype=cupy.int32),
-        cupy.zeros((n_queries, slots), dtype=cupy.uint64),
-        cupy.empty((n_queries, k), dtype=cupy.uint64),
-        cupy.empty((n_queries, k), dtype=cupy.int32),
-        *best,
-    )  # fmt: skip
-    return Ranking(*best)
-
-
-def ranking_bytes(
-    labels: LabelRows, n_neighbors: int, most_labels: int, n_features: int, selection: Selection
-) -> int:
-    """Device memory that one query takes, without its results."""
-    capacity, n_cuts = rank_capacity(labels, n_neighbors, most_labels), len(selection.cuts)
-    voting = 4 * labels.n_labels + (12 + 8 * n_cuts) * capacity
-    candidates = (20 + 8 * n_cuts) * selection.n_candidates
-    return voting + candidates + 4 * n_features + 8 * n_cuts
-
-
-_IN_FLIGHT = 8  # queries whose sums lie in the L2 cache together
-_ENTRY_BYTES = 40  # postings and what it takes to make them, per stored entry
+_ENTRY_BYTES = 64  # rows, postings and what it takes to make them, per stored entry
 _FREE_SHARE = 0.8  # of the free memory; the rest is for the libraries' own buffers
-_PACKED_OVERLAP = 1 << 16  # overlaps from here on do not fit the kernels' packed sums
+_MOST_POSTINGS = 2**32 - 1  # what the kernels' pointers can count
 
 
 class CupyPlacement(DevicePlacement):
@@ -309,23 +126,28 @@ class CupyIndex(DeviceIndex):
 
 
 class CupyKernelIndex(CupyIndex):
-    """Postings of all features, searched by CUDA kernels that also count the votes."""
+    """Rows and their postings, searched by CUDA kernels that also count the votes."""
 
     def __init__(self, rows: QuantisedRows, placement: CupyPlacement) -> None:
         super().__init__(rows, placement)
         with placement.current():
-            self._postings = Postings.of(rows)
+            self._searched = SearchedRows.of(rows)
+        self.exhaustive_queries = 0
+        """Queries so far that needed exact similarities of all rows."""
 
     def _device_rows(self) -> QuantisedRows:
-        return self._postings.transposed(self.n_rows)
+        return self._searched.rows
 
     def _block_size(self, search: Search) -> int:
         memory = min(search.options.memory_budget, free_memory())
-        return min(_IN_FLIGHT, memory // search_bytes(self.n_rows, search.n_neighbors))
+        return memory // search_bytes(self.n_rows, search.n_neighbors)
 
     def _search_block(self, block: QuantisedRows, search: Search) -> Neighbours:
-        n_neighbors, beta, removed, _ = search
-        return search_postings(self._postings, self._row_sizes, block, n_neighbors, beta, removed)
+        n_neighbors, beta, removed, options = search
+        memory = min(options.memory_budget, free_memory())
+        found, n_exhaustive = search_rows(self._searched, block, n_neighbors, beta, removed, memory)
+        self.exhaustive_queries += n_exhaustive
+        return found
 
     def rank_found(
         self, found: Neighbours, labels: Any, alpha: float, k: int, options: Options
@@ -405,10 +227,13 @@ def choose_index(rows: QuantisedRows, placement: CupyPlacement) -> CupyIndex:
 
 
 def kernels_fit(rows: QuantisedRows) -> bool:
-    """True if there is room for postings and no row is too long for the kernels' packed sums."""
-    room = _ENTRY_BYTES * int(rows.indices.shape[0]) + 8 * _IN_FLIGHT * rows.n_rows
-    fits = room < free_memory() and rows.n_rows < 2**31
-    return fits and longest_row(rows) < _PACKED_OVERLAP
+    """True if there is room for postings, and their pointers can count them."""
+    n_entries = int(rows.indices.shape[0])
+    return (
+        _ENTRY_BYTES * (n_entries + rows.n_rows) < free_memory()
+        and rows.n_rows < 2**31
+        and n_entries <= _MOST_POSTINGS
+    )
 
 
 def free_memory() -> int:

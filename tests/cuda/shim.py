@@ -1,4 +1,4 @@
-"""Every CUDA kernel on the CPU, a thread for each CUDA thread: build, run, compare."""
+"""Every CUDA kernel on the CPU, a thread or a fiber for each CUDA thread: build, run, compare."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import oracle
-import scipy.sparse as sp
 
+from swnn_kernels.cuda.tiles import Tiles
 from swnn_xp.rows.canonical import canonical_rows, label_rows, quantise_rows
 
 HERE = Path(__file__).parent
@@ -18,6 +18,7 @@ SOURCES = HERE.parents[1] / "kernels" / "swnn_kernels" / "cuda"
 FLAGS = {
     "address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
     "thread": ["-fsanitize=thread"],
+    "fibers": ["-DFIBERS"],  # no sanitizer, and a thousand times faster
 }
 
 
@@ -26,6 +27,11 @@ SMALL = 2, (30, 2, 0, 2, 4, 5)
 
 
 PATIENCE = 600  # seconds; a run takes one on an idle machine
+
+
+TILE_BITS = 3
+LISTED = 1000
+"""Rows that the search may list for a query before it gives up."""
 
 
 class Found(AssertionError):
@@ -37,6 +43,7 @@ def build(sanitizer, folder):
     built = folder / f"run_kernels_{sanitizer}"
     warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-Wno-sign-compare"]
     command = ["g++", "-std=c++17", "-O1", "-g", "-pthread", *warnings, *FLAGS[sanitizer]]
+    command += [f"-DTILE_BITS={TILE_BITS}"]
     command += [f"-I{SOURCES}", str(HERE / "run_kernels.cpp"), "-o", str(built)]
     subprocess.run(command, check=True)
     return built
@@ -87,7 +94,16 @@ def a_ranker(seed, d, n_labels, S, alpha, beta):
 
 
 def run(
-    program, folder, problem, settings, *, removed=(), ranker=None, env=None, patience=PATIENCE
+    program,
+    folder,
+    problem,
+    settings,
+    *,
+    removed=(),
+    listed=LISTED,
+    ranker=None,
+    env=None,
+    patience=PATIENCE,
 ):
     """Results of all kernels on a problem (X, Y, Q).
 
@@ -99,14 +115,14 @@ def run(
         quantise_rows(canonical_rows(Q)),
         label_rows(Y),
     )
-    lists = sp.csr_array((rows.quantised, rows.indices, rows.indptr), shape=X.shape).tocsc()
+    tiles = Tiles.of(np, rows, TILE_BITS)
     capacity = max(1, min(Y.shape[1], S * int(np.diff(labels.indptr).max())))
     flags = np.isin(np.arange(len(X)), removed).astype(np.int64) if len(removed) else []
     learned, meta = ranker or a_ranker(0, X.shape[1], Y.shape[1], S, alpha, beta)
     arrays = [
-        lists.indptr, lists.indices, lists.data, np.diff(rows.indptr).astype(float),
+        rows.indptr, rows.indices, rows.quantised, *tiles,
         queries.indptr, queries.indices, queries.quantised, labels.indptr, labels.indices,
-        [S, Y.shape[1], k, capacity, meta["n_candidates"], meta["shift"], X.shape[1]],
+        [S, Y.shape[1], k, capacity, meta["n_candidates"], meta["shift"], X.shape[1], listed],
         np.asarray([alpha, beta], float), flags, meta["cuts"],
         *(array for name, array in learned.items() if name != "g"),
     ]  # fmt: skip

@@ -4,12 +4,12 @@ import shutil
 
 import oracle
 import pytest
-from cuda.shim import FLAGS, barriers, build, check, found_without, padded, problem, run
+from cuda.shim import LISTED, barriers, build, check, found_without, padded, problem, run
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
 
 
-@pytest.fixture(scope="module", params=list(FLAGS))
+@pytest.fixture(scope="module", params=["address", "thread"])
 def program(request, tmp_path_factory):
     return build(request.param, tmp_path_factory.mktemp("shim"))
 
@@ -24,10 +24,20 @@ CASES = [
 LARGE = 4, 11, 7, 1, 1, 64, 16
 
 
+@pytest.mark.parametrize("listed", [LISTED, 6], ids=["listed", "all rows"])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_kernels_are_exact(program, tmp_path, case):
+def test_kernels_are_exact(program, tmp_path, case, listed):
+    """Also where a query lists more rows than fit, so that all are looked at."""
     seed, *settings = case
-    check(program, tmp_path, seed, settings)
+    check(program, tmp_path, seed, settings, listed=listed)
+
+
+@pytest.mark.parametrize("program", ["fibers"], indirect=True)
+def test_many_problems_are_exact(program, tmp_path):
+    for seed in range(20):
+        for listed in (LISTED, 6):
+            check(program, tmp_path, seed, (3, 7, 1, 1, 64, 16), listed=listed)
+            check(program, tmp_path, seed, (9, 2, 2, 2, 32, 16), listed=listed)
 
 
 @pytest.mark.full  # ThreadSanitizer takes ten seconds for so many threads

@@ -21,13 +21,14 @@ OTHER = {
     "swnn_xp/serve/static/page.js",
     "swnn_xp/serve/static/style.css",
     "swnn_kernels/py.typed",
-    "swnn_kernels/cuda/scatter.cu",
+    "swnn_kernels/cuda/search.cu",
     "swnn_kernels/cuda/select.cu",
     "swnn_kernels/cuda/vote.cu",
     "swnn_kernels/cuda/candidates.cu",
     "swnn_kernels/cuda/scores.cu",
     "swnn_kernels/cuda/choose.cuh",
     "swnn_kernels/cuda/power.cuh",
+    "swnn_kernels/cuda/exact.cuh",
 }
 METADATA = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
 INSTALLER = {"INSTALLER", "REQUESTED", "direct_url.json"}  # written by pip

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from importlib import resources
 
-SOURCES = ("scatter", "select", "vote", "candidates", "scores")
-OPTIONS = ("-std=c++17", "--fmad=false")
-"""Contracting a product and a sum into one operation would round differently from a CPU."""
+from swnn_kernels.cuda.tiles import TILE_BITS as TILE_BITS
+from swnn_kernels.cuda.tiles import Tiles as Tiles
 
+SOURCES = ("search", "select", "vote", "candidates", "scores")
+OPTIONS = ("-std=c++17", "--fmad=false", f"-DTILE_BITS={TILE_BITS}")
+"""Contracting a product and a sum into one operation would round differently from a CPU."""
 
 _INCLUDE = re.compile(r'^#include "(\w+\.cuh)"$', re.MULTILINE)
 
@@ -18,11 +20,12 @@ def source(name: str) -> str:
 
     Examples
     --------
-    >>> "__global__ void scatter" in source("scatter")
+    >>> "__global__ void vote_topk" in source("vote")
     True
     """
-    return _INCLUDE.sub(lambda line: _text(line[1]), _text(f"{name}.cu"))
+    return _text(f"{name}.cu")
 
 
 def _text(file: str) -> str:
-    return resources.files(__name__).joinpath(file).read_text(encoding="utf-8")
+    text = resources.files(__name__).joinpath(file).read_text(encoding="utf-8")
+    return _INCLUDE.sub(lambda line: _text(line[1]), text)
