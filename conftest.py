@@ -10,7 +10,11 @@ settings.load_profile("no-deadline")
 
 # Extra: the modules it brings, what needs them, and the target that runs these.
 _EXTRAS = {
-    "cupy": (("cupy",), ("swnn_xp/backends/cupy_.py",), "test-backends"),
+    "cupy": (
+        ("cupy",),
+        ("swnn_xp/backends/cupy_.py", "swnn_xp/backends/cupy_kernels.py"),
+        "test-backends",
+    ),
     "torch": (("torch",), ("swnn_xp/backends/torch_.py",), "test-backends"),
     "dask": (("dask",), ("swnn_xp/distributed", "tests/distributed"), "test-extras"),
     "serve": (
