@@ -187,6 +187,58 @@ def vote_batch(
     return out
 
 
+class Voter:
+    """Lets the neighbours of one query vote at a time; use one for each thread.
+
+    Parameters
+    ----------
+    labels : Labels
+        Labels of each row.
+    n_neighbors : int
+        Most neighbours of a query.
+    alpha : float
+        Exponent of a vote's weight.
+
+    Examples
+    --------
+    >>> voter = Voter(Labels.prepare(np.array([0, 1, 3]), np.array([4, 2, 4])), 2, 1.0)
+    >>> labels, scores = voter.rank_one(np.array([0, 1]), np.array([0.5, 0.25]), 2)
+    >>> labels.tolist(), scores.tolist()
+    ([4, 2], [0.75, 0.25])
+    """
+
+    def __init__(self, labels: Labels, n_neighbors: int, alpha: float) -> None:
+        self._labels, self._labels_table = labels, table(labels)
+        self._n_neighbors, self._alpha = check_voters(n_neighbors), float(alpha)
+        self._make_buffers(5)
+
+    def _make_buffers(self, k: int) -> None:
+        buffers = vote_buffers(self._labels.max_voted(self._n_neighbors), k)
+        self._k, self._buffers = k, table(buffers)
+
+    def rank_one(self, ids: np.ndarray, sims: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rank labels by the votes of neighbours that a session has found.
+
+        Parameters
+        ----------
+        ids, sims : arrays of int64 and float64, (n_neighbors,)
+            Best first; missing ones are -1 and 0.
+        k : int
+
+        Returns
+        -------
+        labels, scores : arrays of int64 and float64, (k,)
+            Best first; missing labels are -1 and 0.
+        """
+        k = check_k(k)
+        if k != self._k:
+            self._make_buffers(k)
+        labels, scores = np.full((1, k), -1, np.int64), np.zeros((1, k))
+        found = ids.reshape(1, -1), sims.reshape(1, -1)
+        _vote_all(self._labels_table, self._buffers, *found, self._alpha, labels, scores)
+        return labels[0], scores[0]
+
+
 @kernel
 def _vote_all(
     labels_table: Table[Labels],

@@ -9,6 +9,7 @@ import numpy as np
 
 from swnn_kernels._numba.decorators import cache_folder
 from swnn_kernels.answer.batch import rank, search
+from swnn_kernels.answer.joined import JoinedSessions
 from swnn_kernels.answer.session import Session
 from swnn_kernels.fixed_point import quantise
 from swnn_kernels.index.hybrid import HybridIndex, UntrustedIndex
@@ -170,6 +171,7 @@ def _search(index: HybridIndex, rows: QuantisedRows, method: str) -> None:
     for budget in (None, 1) if method == "pruned" else (None,):
         session = Session(index, labels, settings, method=method, budget=budget)
         session.predict_one(np.arange(2), np.ones(2), 1)
+        JoinedSessions((session, session), (0, n_rows)).kneighbors_one(np.arange(2), np.ones(2))
 
 
 def _warm_votes() -> None:

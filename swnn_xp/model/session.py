@@ -9,11 +9,12 @@ import numpy as np
 
 from swnn_kernels import Labels
 from swnn_kernels import Session as KernelSession
+from swnn_kernels.answer.joined import JoinedSessions
 from swnn_xp.backends.numba_ import NumbaIndex
 from swnn_xp.checks import check_count
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
-from swnn_xp.search import merge, pad_to, padded, shifted
+from swnn_xp.search import pad_to, padded
 
 
 class Session:
@@ -22,7 +23,7 @@ class Session:
     A call releases the GIL while it computes and allocates nothing that grows with the training
     set: give each thread a session of its own. A session follows the estimator: rows that are
     appended or removed, parameters that change and another `fit` count from the next call on. Until
-    `compact` is called, appended rows cost a second search.
+    `compact` is called, appended rows cost a search of their own, which is short.
 
     Rows must be given with ascending ids, without repeats; ids out of range, unsorted ids and
     values that are not finite are refused, nothing else is checked.
@@ -105,15 +106,8 @@ class Session:
 
     def _find_one(self, indices: Any, values: Any) -> Neighbours:
         """Neighbours of one row by position, out of all segments; no more than there are rows."""
-        merged: Neighbours | None = None
-        for offset, session in zip(self._model.offsets, self._sessions, strict=True):
-            ids, sims = session.kneighbors_one(indices, values)
-            if self._single_session is not None:
-                return Neighbours(sims, ids)
-            found = shifted(Neighbours(sims[None, :], ids[None, :]), offset)
-            merged = found if merged is None else merge(merged, found, found.ids.shape[1])
-        assert merged is not None
-        return Neighbours(merged.similarities[0], merged.ids[0])
+        ids, sims = self._searches.kneighbors_one(indices, values)
+        return Neighbours(sims, ids)
 
     @property
     def n_unresolved(self) -> int:
@@ -138,6 +132,7 @@ class Session:
         rank_one = None if is_whole else model.ranking.row_ranker(model)
         self._sessions, self._model = sessions, model
         self._single_session = sessions[0] if is_whole else None
+        self._searches = sessions[0] if is_whole else JoinedSessions(sessions, model.offsets)
         self._rank_one: Any = rank_one
 
     def _segment_session(self, model: Model, at: int) -> Any:

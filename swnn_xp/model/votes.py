@@ -141,13 +141,13 @@ class VoteRanking(LabelRanking):
 
     def row_ranker(self, model: Model) -> RowRanker:
         """Let neighbours from several segments vote."""
-        options = Options()
+        from swnn_kernels.vote import Voter
+
+        n_voters = model.n_voters(self.settings.n_neighbors)
+        voter = Voter(model.placed_labels.prepared, n_voters, self.settings.alpha)
 
         def rank_one(indices: Any, values: Any, found: Neighbours, k: int) -> Ranking:
-            found = Neighbours(found.similarities[None, :], found.ids[None, :])
-            index, labels = model.segments[0], model.placed_labels
-            best = index.rank_found(found, labels, self.settings.alpha, k, options)
-            return Ranking(best.labels[0], best.scores[0])
+            return Ranking(*voter.rank_one(found.ids, found.similarities, k))
 
         return rank_one
 

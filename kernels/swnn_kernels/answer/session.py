@@ -122,6 +122,11 @@ class Session:
         """Bind what ranks the labels of a query by its neighbours; votes need no more."""
 
     @property
+    def n_neighbors(self) -> int:
+        """Number of neighbours that are looked for."""
+        return self._settings.n_neighbors
+
+    @property
     def n_unresolved(self) -> int:
         """Number of rows that could still beat the last neighbour of the last query.
 
