@@ -217,6 +217,9 @@ bench-ablations: $(VENV)/.has-core ## what each part of the ranker is worth, res
 bench-seeds: $(VENV)/.has-core ## how much of a ranker's precision is chance: three seeds; SETS=...
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/quality/seeds.py $(SETS)
 
+bench-appends: $(VENV)/.has-core ## CPU time of single answers and appends after 0 to 1000 appends; SETS=..., WRITE=1
+	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/latency/appends.py $(SETS)
+
 bench-relearning: $(VENV)/.has-core ## CPU time of training 5, 40, 400 and all labels again
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/learning/relearning.py \
 	  $(or $(DATA),../shared/data/eurlex57k) build/bench-relearning
@@ -245,7 +248,7 @@ bench-peers: ## exact search beside other libraries; SETS="eurlex57k ...", ONLY=
 	@.venv-peers/bin/python asv_benchmarks/peers/install.py
 	@.venv-peers/bin/python asv_benchmarks/peers/compare.py $(SETS) $(if $(ONLY),--only $(ONLY))
 
-bench-quality: ## precision and cost beside trained models, resumable; SETS=, ONLY=, SECONDS=1500 per run, AGAIN=1
+bench-quality: ## precision and cost beside trained models, resumable; SETS=, ONLY=, SECONDS=1500 per run, AGAIN=1, WRITE=1 for the repository's figures
 	@$(MAKE) --no-print-directory VENV=.venv-peers .venv-peers/.has-plot
 	@.venv-peers/bin/python asv_benchmarks/peers/install.py $(or $(ONLY),ranking)
 	@.venv-peers/bin/python asv_benchmarks/quality/run_all.py $(SETS) $(if $(ONLY),--only $(ONLY)) \
