@@ -7,7 +7,7 @@ import json
 from adapters import RANKING
 from results import FILE, measured
 
-SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en")
+SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en", "debtags")
 QUALITY = ("P@1", "P@3", "P@5", "nDCG@5", "RP@5", "PSP@5")
 COSTS = (("train_s", "train s", 1), ("ms_per_query", "ms", 3), ("model_mb", "MB", 1))
 TITLES = {
@@ -58,9 +58,9 @@ def _cells(row, best):
     return [_title(row), *marked, *costs]
 
 
-def comparison():
-    """One table of all data sets, for the page of experiments."""
-    rows = kept()
+def comparison(rows=None):
+    """One table of all data sets, by default of all that the repository has."""
+    rows = kept() if rows is None else rows
     lines, failures = [], []
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         here = [row for row in rows if row["dataset"] == dataset]

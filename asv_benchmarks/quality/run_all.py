@@ -1,8 +1,9 @@
 """How good are the labels, and what do they cost: `make bench-quality`.
 
 This library as published, with learned weights and with learned ranking, beside trained linear
-models. Each runs in a process of its own, one after the other, on one thread. What
-docs/data/quality.json already holds is not measured again, so a run can be stopped and resumed.
+models. Each runs in a process of its own, one after the other, on one thread. What this checkout
+has measured before, as build/quality.json says, is not measured again, so a run can be stopped and
+resumed. With --write, the figures go to docs/data/quality.json instead, and to the pages.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
 from adapters import RANKING
-from page import SETS, comparison
+from page import SETS, TITLES, comparison, in_order
 from problem import Problem
 from process import figures_of, peer_of, why_missing
 from report import machine
@@ -30,16 +31,15 @@ from swnn_xp import metrics
 HERE = Path(__file__).resolve().parent
 RENDER = HERE.parent / "figures" / "render.py"
 DOCS = HERE.parents[1] / "docs"
-TEST_ROWS = {"finna-yso-en": 20_000}  # the first ones; the others are used in full
+OWN = HERE.parents[1] / "build" / "quality.json"
+"""What was measured here, apart from the figures of the repository."""
 
 
 def saved_problem(dataset, folder):
     """Where a data set lies as files that every peer's environment can read; saved if need be."""
     path = Path(folder) / dataset
     if not path.exists():
-        problem, n = Problem.load(dataset), TEST_ROWS.get(dataset)
-        problem.X_test, problem.y_test = problem.X_test[:n], problem.y_test[:n]
-        problem.save(path)
+        Problem.load(dataset).save(path)
     return path
 
 
@@ -76,7 +76,8 @@ def run_peer(name, dataset, arguments, folder):
 
 
 def measure(arguments, results):
-    """Run what is missing, one after the other."""
+    """Run what is missing, one after the other; return its rows, failures too."""
+    rows = []
     with tempfile.TemporaryDirectory(prefix="quality-") as folder:
         for dataset in arguments.datasets:
             for name in arguments.only:
@@ -85,7 +86,29 @@ def measure(arguments, results):
                 row = run_peer(name, dataset, arguments, folder)
                 outcome = f"failed: {row['failed']}" if "failed" in row else "done"
                 print(f"{dataset} {name}: {outcome}", file=sys.stderr, flush=True)
-                results.put(row)
+                if "failed" not in row or "limit_s" in row:  # not what this machine lacks
+                    results.put(row)
+                rows.append(row)
+    return rows
+
+
+def report(arguments, now, before, kept):
+    """What to print: the rows of this run, then which others there are and who measured them."""
+    done = [row for row in now if "failed" not in row]
+    seen = {(row["dataset"], row["peer"]) for row in done}
+    parts = [comparison(in_order(done, SETS, RANKING))] if done else []
+    for rows, where in ((before, "measured here before"), (kept, "from the repository")):
+        wanted = [
+            (row["dataset"], row["peer"])
+            for row in rows
+            if row["dataset"] in arguments.datasets and row["peer"] in arguments.only
+        ]
+        others = [key for key in wanted if key not in seen]
+        seen.update(others)
+        if others:
+            listed = ", ".join(f"{dataset} {TITLES[peer]}" for dataset, peer in others)
+            parts.append(f"Not measured now, {where}: {listed}.")
+    return "\n\n".join(parts)
 
 
 def main():
@@ -95,21 +118,27 @@ def main():
     parser.add_argument("--queries", type=int, default=500, help="rows that are timed")
     parser.add_argument("--cpu-seconds", type=int, default=1500, help="limit for a peer and a set")
     parser.add_argument("--again", action="store_true", help="measure what was measured before")
-    parser.add_argument("--json", type=Path, default=FILE, help="the file of figures")
     parser.add_argument(
-        "--write", action="store_true", help="write the tables of the pages, and README's picture"
+        "--write", action="store_true", help="write the repository's figures, tables and picture"
     )
-    parser.add_argument("--measured", action="store_true", help="measure nothing, use the file")
     arguments = parser.parse_args()
-    results = Results(arguments.json)
-    if not arguments.measured:
-        measure(arguments, results)
-    if arguments.json == FILE:
-        print(comparison())
+    kept, results = Results(FILE), Results(FILE if arguments.write else OWN)
+    before = [] if arguments.write else list(results.rows.values())
+    now = measure(arguments, results)
+    print(report(arguments, now, before, list(kept.rows.values())))
+    if all("failed" in row for row in now):
+        sys.exit("nothing was measured: " + why_nothing(now, results.path))
     if arguments.write:
         picture = [DOCS / "plots" / "make_pictures.py", DOCS / "pictures", "quality"]
         subprocess.run([sys.executable, RENDER], check=True)
         subprocess.run([sys.executable, *picture], check=True)
+
+
+def why_nothing(rows, path):
+    """Why a run has measured nothing, in a few words."""
+    if rows:
+        return "each run failed, as said above; docs/method/data.md says where the data is from"
+    return f"{path} has all of it already; AGAIN=1 measures it again"
 
 
 if __name__ == "__main__":

@@ -33,11 +33,33 @@ def run_all(monkeypatch):
     def few(name):
         problem = whole(name)
         problem.X_train, problem.y_train = problem.X_train[:1500], problem.y_train[:1500]
+        problem.X_test, problem.y_test = problem.X_test[:200], problem.y_test[:200]
         return problem
 
     monkeypatch.setattr(module.Problem, "load", few)
-    monkeypatch.setitem(module.TEST_ROWS, "debtags", 200)
     return module
+
+
+@pytest.fixture
+def command(run_all, monkeypatch, tmp_path):
+    """The command, with files of figures of its own and what a peer's run gives."""
+    files = tmp_path / "docs" / "quality.json", tmp_path / "build" / "quality.json"
+    monkeypatch.setattr(run_all, "FILE", files[0])
+    monkeypatch.setattr(run_all, "OWN", files[1])
+    results = importlib.import_module("results").Results(files[0])
+    results.put(row("swnn_ranker", **{"P@1": 61.0}))
+    results.put(row("omikuji_parabel"))
+
+    def run(*arguments, **measured):
+        def run_peer(name, dataset, options, folder):
+            return measured[name]
+
+        monkeypatch.setattr(run_all, "run_peer", run_peer)
+        monkeypatch.setattr(sys, "argv", ["run_all.py", "bibtex", *arguments])
+        run_all.main()
+
+    run.files = files
+    return run
 
 
 @pytest.fixture
@@ -67,10 +89,8 @@ def test_a_run_measures_and_is_not_repeated(run_all, results, monkeypatch):
     found = results.rows["debtags", "swnn_classifier"]
     assert "failed" not in found
     problem = run_all.Problem.load("debtags")
-    labels = (
-        SWNNClassifier().fit(problem.X_train, problem.y_train).predict_topk(problem.X_test[:200])[0]
-    )
-    truth = problem.y_test[:200]
+    labels = SWNNClassifier().fit(problem.X_train, problem.y_train).predict_topk(problem.X_test)[0]
+    truth = problem.y_test
     assert found["P@3"] == pytest.approx(100 * precision_at_k(truth, labels, 3), abs=1e-3)
     assert found["RP@5"] == pytest.approx(100 * r_precision_at_k(truth, labels, 5), abs=1e-3)
     assert found["test_rows"] == 200
@@ -79,6 +99,37 @@ def test_a_run_measures_and_is_not_repeated(run_all, results, monkeypatch):
     run_all.measure(Options, results)
     again = type(results)(results.path)
     assert again.rows == results.rows
+
+
+def test_only_what_was_measured_now_is_a_table(command, capsys):
+    kept = command.files[0].read_text()
+    ranker = row("swnn_ranker", **{"P@1": 67.0})
+    command("--only", "swnn_ranker", "omikuji_parabel",
+            swnn_ranker=ranker, omikuji_parabel=failure(failed="not installed"))  # fmt: skip
+    printed = capsys.readouterr().out
+    assert "| swnn_xp, ranking | **67.00** |" in printed
+    assert "| omikuji |" not in printed
+    assert "\n\nNot measured now, from the repository: bibtex omikuji.\n" in printed
+    assert command.files[0].read_text() == kept, "the repository's figures need WRITE=1"
+    assert json.loads(command.files[1].read_text()) == [ranker], (
+        "what is not installed is no figure"
+    )
+    omikuji = row("omikuji_parabel")
+    command("--only", "swnn_ranker", "omikuji_parabel", omikuji_parabel=omikuji)
+    assert "Not measured now, measured here before: bibtex swnn_xp, ranking." in (
+        capsys.readouterr().out
+    )
+
+
+def test_a_run_that_measures_nothing_fails(command, capsys):
+    with pytest.raises(SystemExit, match="nothing was measured: each run failed.*docs/method/data"):
+        command("--only", "swnn_ranker", swnn_ranker=failure("swnn_ranker", failed="no data"))
+    assert capsys.readouterr().out == (
+        "Not measured now, from the repository: bibtex swnn_xp, ranking.\n"
+    )
+    command("--only", "swnn_ranker", swnn_ranker=row("swnn_ranker"))
+    with pytest.raises(SystemExit, match=r"quality\.json has all of it already; AGAIN=1"):
+        command("--only", "swnn_ranker")
 
 
 def test_what_is_not_there_yet_is_reported(run_all, monkeypatch, tmp_path):
