@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from recorded import record
 
 from swnn_xp import datasets
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+from real_sets import checksums
 
 ROOT = Path(__file__).resolve().parents[3] / "shared" / "data"
 SETS = ("debtags", "bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en")
@@ -24,6 +29,7 @@ def figures(name):
         "features_per_row": round(data.X_train.nnz / n_rows, 1),
         "labels_per_row": round(data.y_train.nnz / n_rows, 1),
         "rows_per_label": round(data.y_train.nnz / data.y_train.shape[1], 1),
+        "sha256": checksums(ROOT / name),
     }
 
 

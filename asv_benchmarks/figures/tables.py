@@ -188,6 +188,16 @@ def sets():
     return markdown(names, lines, len(names) - 1)
 
 
+def checksums():
+    """SHA-256 of the files of the data sets."""
+    lines = [
+        [_name(row["dataset"]), f"`{file}`", f"`{digest}`"]
+        for row in read("sets")
+        for file, digest in row.get("sha256", {}).items()
+    ]
+    return markdown(["data set", "file", "SHA-256"], lines)
+
+
 def compression():
     """Precision and time of a query against the part of the rows that is kept."""
     rows = read("compression")
@@ -366,6 +376,7 @@ TABLES = {
     "front": front,
     "comparison": comparison,
     "sets": sets,
+    "checksums": checksums,
     "search": search,
     "backends": backends,
     "latency": latency,
