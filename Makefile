@@ -158,6 +158,12 @@ test-backends: $(BACKENDS_VENV)/.done ## the contract on torch and on CuPy (exec
 bench-backends: $(BACKENDS_VENV)/.done ## speed of the backends on one CPU thread, on real data
 	@OMP_NUM_THREADS=1 $(BACKENDS_VENV)/bin/python asv_benchmarks/backends/compare.py
 
+bench-gpu: ## for the first user of a GPU: check every bit, measure every stage, write build/gpu.md and a result for asv; BACKEND=cupy, DATA=folder, QUICK=1 (emulators), SWNN=command, MACHINE=name
+	@mkdir -p build
+	@$(or $(SWNN),$(if $(wildcard $(BACKENDS_VENV)/.done),$(BACKENDS_VENV)/bin/swnn,swnn)) gpu-check --bench \
+	  --backend $(or $(BACKEND),cupy) $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA)) \
+	  -o build/gpu.md --asv asv_benchmarks/results/$(MACHINE)
+
 cuda-compile: $(VENV)/.has-dev ## compile the CUDA sources for all architectures (needs nvcc)
 	@$(BIN)/python scripts/compile_cuda.py
 

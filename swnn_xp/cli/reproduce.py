@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import platform
 from pathlib import Path
 
-from swnn_xp import __version__
-from swnn_xp.checks import check_threads
 from swnn_xp.cli.common import add_jobs, check_pages, new_parser, output
 from swnn_xp.cli.datasets import add_data_root, add_twin_options
+from swnn_xp.cli.machine import host_machine
 from swnn_xp.datasets import available, describe
 from swnn_xp.progress import note, progress_bar
 
@@ -62,26 +60,12 @@ def run(args: argparse.Namespace) -> None:
             )
         results.append(result)
     with output(args.output) as file:
-        file.write(to_markdown(results, machine()))
+        file.write(to_markdown(results, host_machine()))
     if args.html is not None:
         from swnn_xp.pages import reproduction_page
 
         with output(args.html) as file:
-            file.write(reproduction_page(results, machine()))
-
-
-def machine() -> str:
-    """The machine that the figures were measured on, in one line."""
-    model = platform.processor() or platform.machine()
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                model = line.partition(":")[2].strip()
-                break
-    except OSError:
-        pass
-    cores = check_threads(-1)
-    return f"{model}, {cores} cores; swnn_xp {__version__}, Python {platform.python_version()}"
+            file.write(reproduction_page(results, host_machine()))
 
 
 def _default_names(root: Path | None) -> list[str]:

@@ -117,8 +117,8 @@ class Report:
     ranked_per_second: float
     """Rows per second when label models rank the candidates."""
     roofline_share: float | None
-    """Time that moving the bytes takes at the device's peak, over the measured time; an estimate
-    of how much room is left. None if the device does not state its bandwidth."""
+    """Time that reading the postings takes at the device's peak, over the measured time; an
+    estimate of how much room is left. None if the device does not state its bandwidth."""
 
 
 def check(backend: str, size: str = "small", device: Any = None) -> Report:
@@ -132,12 +132,12 @@ def check(backend: str, size: str = "small", device: Any = None) -> Report:
     wanted = SIZES[size]
     problem = make_problem(wanted)
     clf = SWNNClassifier(backend=backend, device=device).fit(problem.X, problem.y)
-    ranker = fixed_ranker(clf, _matrix(4, wanted.labels, wanted.features, 64))
+    ranker = fixed_ranker(clf, drawn_matrix(4, wanted.labels, wanted.features, 64))
     found, ranked = answer_hash(clf, problem.Q), _hash(*ranker.predict_topk(problem.Q, k=K))
     clf.set_params(n_neighbors=25, alpha=1, beta=1)
     seconds, ranked_seconds = _seconds(clf, problem.Q), _seconds(ranker, problem.Q)
     bandwidth = peak_bandwidth(backend, device)
-    n_queries = problem.Q.shape[0]
+    n_queries, n_bytes = problem.Q.shape[0], posting_bytes(problem.X, problem.Q)
     return Report(
         device=device_name(backend, device),
         correct=found == wanted.golden,
@@ -146,7 +146,7 @@ def check(backend: str, size: str = "small", device: Any = None) -> Report:
         ranked_found=ranked,
         rows_per_second=n_queries / seconds,
         ranked_per_second=n_queries / ranked_seconds,
-        roofline_share=least_bytes(problem) / bandwidth / seconds if bandwidth else None,
+        roofline_share=n_bytes / bandwidth / seconds if bandwidth else None,
     )
 
 
@@ -176,40 +176,63 @@ def _seconds(clf: AnyModel, Q: Any) -> float:
 
 def make_problem(size: Size) -> Problem:
     """Make the problem; integers only, so that it is the same with every version of NumPy."""
-    X = _matrix(1, size.rows, size.features, size.row_length)
-    y = _matrix(2, size.rows, size.labels, 3).astype(bool)
-    Q = _matrix(3, size.queries, size.features, size.row_length)
+    X = drawn_matrix(1, size.rows, size.features, size.row_length)
+    y = drawn_matrix(2, size.rows, size.labels, 3).astype(bool)
+    Q = drawn_matrix(3, size.queries, size.features, size.row_length)
     return Problem(X, y, Q)
 
 
-def least_bytes(problem: Problem) -> int:
-    """Bytes that the queries must at least move: their lists once, each row's sum twice."""
-    postings = np.bincount(problem.X.indices, minlength=problem.X.shape[1])[problem.Q.indices]
-    return int(postings.sum()) * 8 + problem.Q.shape[0] * problem.X.shape[0] * 16
+def posting_bytes(X: Any, Q: Any) -> int:
+    """Bytes of the postings of the queries' features among the rows of X, 4 for each.
+
+    A search by postings reads them at least once, from memory or, where queries share features,
+    from a cache.
+
+    Examples
+    --------
+    >>> posting_bytes(sp.csr_array([[1, 1], [0, 1]]), sp.csr_array([[0, 1], [1, 1]]))
+    20
+    """
+    postings = np.bincount(X.indices, minlength=X.shape[1])[Q.indices]
+    return 4 * int(postings.sum())
 
 
 def device_name(backend: str, device: Any) -> str:
     """The name of the device."""
-    if backend != "cupy":
-        return str(device or "default device")
-    import cupy
+    if backend == "cupy":
+        import cupy
 
-    properties = cupy.cuda.runtime.getDeviceProperties(device or 0)
-    return str(properties["name"].decode())
+        properties = cupy.cuda.runtime.getDeviceProperties(device or 0)
+        return str(properties["name"].decode())
+    if (properties := _torch_properties(backend, device)) is not None:
+        return str(properties.name)
+    return str(device or "CPU")
 
 
 def peak_bandwidth(backend: str, device: Any) -> float | None:
     """Bytes per second between the device and its memory, by its own figures, if any."""
-    if backend != "cupy":
-        return None
-    import cupy
+    if backend == "cupy":
+        import cupy
 
-    known = cupy.cuda.Device(device or 0).attributes
-    kilohertz, bits = known.get("MemoryClockRate", 0), known.get("GlobalMemoryBusWidth", 0)
+        known = cupy.cuda.Device(device or 0).attributes
+        kilohertz, bits = known.get("MemoryClockRate", 0), known.get("GlobalMemoryBusWidth", 0)
+    else:
+        properties = _torch_properties(backend, device)
+        kilohertz = getattr(properties, "memory_clock_rate", 0)
+        bits = getattr(properties, "memory_bus_width", 0)
     return 2e3 * kilohertz * bits / 8 or None  # two transfers per clock
 
 
-def _matrix(stream: int, rows: int, columns: int, length: int) -> sp.csr_array:
+def _torch_properties(backend: str, device: Any) -> Any:
+    """What CUDA tells torch of a device; None for any other device."""
+    if backend != "torch" or not str(device).startswith("cuda"):
+        return None
+    import torch
+
+    return torch.cuda.get_device_properties(device)
+
+
+def drawn_matrix(stream: int, rows: int, columns: int, length: int) -> sp.csr_array:
     """Rows with about `length` entries: some columns are frequent, values are 1 to 4."""
     drawn = _mixed(np.arange(rows * length, dtype=np.uint64) + np.uint64(stream << 40))
     fraction = drawn >> np.uint64(43)  # 21 bits

@@ -22,7 +22,8 @@ LAYERS = (
     {"estimator"},  # what the estimators share
     {"classifier", "ranker", "learned_weights"},
     {"loading"},
-    {"datasets", "bulk", "diagnostics"},
+    {"datasets", "bulk"},
+    {"diagnostics"},
     {"tuning", "distributed", "serve"},
     {"reproduce"},
     {"pages"},
