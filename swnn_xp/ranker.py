@@ -72,9 +72,10 @@ class SWNNRanker(NeighbourEstimator):
     learn_weights : bool, default True
         Learn feature weights, and search with them if rows left out of the learning are ranked as
         well or better; likewise, for rows of 40 features and more, scale label models by them.
-    centroids : bool, default False
+    centroids : bool or "auto", default "auto"
         Let labels compete, too, that no neighbour has but whose own rows, added up to a centroid,
-        are like the row. Centroids are those of the training until `relearn`.
+        are like the row. Centroids are those of the training until `relearn`. "auto" uses them if
+        rows left out of the training are ranked clearly better with them.
     rare_labels : float, default 0.0
         Weight of rarity, minus the logarithm of a label's propensity, in scores; try 0.25.
     calibrate : bool, default True
@@ -149,7 +150,7 @@ class SWNNRanker(NeighbourEstimator):
         C: float | Auto = "auto",
         vote_weight: float | Auto = "auto",
         learn_weights: bool = True,
-        centroids: bool = False,
+        centroids: bool | Auto = "auto",
         rare_labels: float = 0.0,
         calibrate: bool = True,
         keep: float = 1.0,
@@ -479,7 +480,8 @@ class SWNNRanker(NeighbourEstimator):
         if self.vote_weight != "auto":
             check_exponent(self.vote_weight, "vote_weight")
         check_flag(self.learn_weights, "learn_weights")
-        check_flag(self.centroids, "centroids")
+        if self.centroids != "auto":
+            check_flag(self.centroids, "centroids")
         check_rare_labels(self.rare_labels)
         check_flag(self.calibrate, "calibrate")
         check_threshold(self.threshold)

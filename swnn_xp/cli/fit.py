@@ -71,7 +71,7 @@ def add_learning(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--centroids",
         action=argparse.BooleanOptionalAction,
-        help="let labels compete whose rows, added up, are like the row (default: no)",
+        help="let labels compete whose rows, added up, are like the row (by held-out rows)",
     )
     group.add_argument(
         "--calibrate",

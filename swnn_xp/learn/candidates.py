@@ -97,7 +97,8 @@ def candidates_of(
 ) -> Candidates:
     """Candidates of any rows, given with their labels, as if they were not among the voters."""
     own = frozen(truth.indptr), frozen(truth.indices), 0
-    return _candidates(found, voters, voters.copies[rows], own, selection, evidence)
+    ignored = voters.copies if voters.rows is None else voters.rows.ignored
+    return _candidates(found, voters, ignored[rows], own, selection, evidence)
 
 
 def _candidates(

@@ -25,7 +25,7 @@ from swnn_kernels.records import Settings, frozen
 from swnn_kernels.vote import Labels
 from swnn_xp.backends import Index, Options
 from swnn_xp.learn.candidates import bins_of
-from swnn_xp.learn.evidence import Source, TrainingRows, TrainingSource
+from swnn_xp.learn.evidence import Source, Terms, TrainingRows, TrainingSource
 from swnn_xp.model.explain import SharedFeature
 from swnn_xp.model.model import Extra, Model, Queries
 from swnn_xp.rows.canonical import DOT_SCALE, quantise_rows, untrusted_rows
@@ -40,6 +40,8 @@ from swnn_xp.rows.records import (
 
 N_KEPT = 200
 N_LISTED = 50
+IF_THEY_HELP = Terms(0.003, 1.0)
+"""Terms of centroids, unless they are asked for: queries take longer with them."""
 
 
 @dataclass(frozen=True, eq=False)

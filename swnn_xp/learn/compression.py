@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from swnn_xp.backends.index import Search, host_search
 from swnn_xp.learn.candidates import candidates_of, copy_numbers
+from swnn_xp.learn.centroids import Centroids
 from swnn_xp.learn.ranking import ranking_of
 from swnn_xp.learn.settings import TrainingSettings
 from swnn_xp.learn.train import (
@@ -127,7 +128,9 @@ def prepare_again(model: Model, settings: TrainingSettings, backend: SearchBacke
     ranking, scaled = ranking_of(model), model.rows()
     unscaled = quantise_rows(unscaled_rows(model))
     sized = settings._replace(
-        n_neighbors=ranking.selection.cuts[-1], n_candidates=ranking.selection.n_candidates
+        n_neighbors=ranking.selection.cuts[-1],
+        n_candidates=ranking.selection.n_candidates,
+        centroids=any(source.name == Centroids.name for source in ranking.sources),
     )
     used = model.feature_weights
     scaled_models = ranking.descent_params.scale_power > 0

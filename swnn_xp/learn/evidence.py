@@ -20,6 +20,7 @@ from swnn_xp.backends import Options
 from swnn_xp.backends.index import Search
 from swnn_xp.model.explain import SharedFeature
 from swnn_xp.model.model import Extra, Model, Queries
+from swnn_xp.progress import note
 from swnn_xp.rows.records import LabelRows, QuantisedRows
 
 
@@ -82,6 +83,27 @@ class Source(ABC):
         """Read back what `stored` gave; KeyError, TypeError or ValueError if it can't be that."""
 
 
+class Terms(NamedTuple):
+    """What held-out rows must gain by a source, so that it is used."""
+
+    least: float
+    """Mean gain in precision, of P@1, P@3 and P@5."""
+    errors: float
+    """Standard errors by which the mean must be above that; below it, if negative."""
+
+    def kept(self, gains: NDArray[np.float64]) -> bool:
+        """Whether the rows gain enough.
+
+        Examples
+        --------
+        >>> [Terms(0.0, -1.0).kept(np.asarray([-gain, 1.0])) for gain in (1.5, 9.0)]
+        [True, True]
+        >>> Terms(0.5, 0.0).kept(np.asarray([0.0, 0.8]))
+        False
+        """
+        return bool(gains.mean() >= self.least + self.errors * gains.std() / np.sqrt(gains.size))
+
+
 class TrainingSource(NamedTuple):
     """A source, and what it lists for training rows."""
 
@@ -89,6 +111,17 @@ class TrainingSource(NamedTuple):
     leave_one_out: Callable[[NDArray[np.int64]], Evidence]
     """Lists labels for the rows at these positions, on the host, as if neither they nor their
     copies were among the training rows."""
+    terms: Terms | None = None
+    """On which it is used; None: in any case."""
+
+    def is_used(self, gains: NDArray[np.float64] | None) -> bool:
+        """Whether it keeps its terms; a note says so. None: there are too few rows to tell."""
+        if self.terms is None or gains is None:
+            return self.terms is None or self.terms.errors < 0
+        used, gain = self.terms.kept(gains), 100 * gains.mean()
+        note(f"{self.source.name} {'used' if used else 'not used'}: held-out rows change by "
+             f"{gain:+.2f} points of precision")  # fmt: skip
+        return used
 
 
 def tables_of(shapes: Sequence[SourceShape]) -> tuple[int, ...]:

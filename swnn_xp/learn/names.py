@@ -28,7 +28,7 @@ from swnn_kernels.learn.names import (
 from swnn_kernels.learn.session import Lister
 from swnn_kernels.parallel import BufferPool, once_property
 from swnn_xp.backends import Options
-from swnn_xp.learn.evidence import Source, TrainingRows, TrainingSource
+from swnn_xp.learn.evidence import Source, Terms, TrainingRows, TrainingSource
 from swnn_xp.learn.label_names import LabelFeatures, idf_of_counts, join_features, match_block
 from swnn_xp.model.explain import SharedFeature
 from swnn_xp.model.model import Extra, Model, Queries
@@ -48,6 +48,8 @@ _DTYPES = {
 _LARGEST_IDF = 2**20
 _LARGEST_COUNT = 2**40
 _FOUND_BYTES = 400  # temporaries of a (query, name) pair
+UNLESS_THEY_HARM = Terms(0.0, -0.5)
+"""Terms of names, which the user gave, and which find labels without rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,4 +239,4 @@ def training_names(names: LabelFeatures, rows: TrainingRows, n_jobs: int = 1) ->
         found = match_names(source.prepared, mine, left_out, n_jobs=n_jobs, pool=source.buffers)
         return Evidence(found.labels, found.bins)
 
-    return TrainingSource(source, leave_one_out)
+    return TrainingSource(source, leave_one_out, UNLESS_THEY_HARM)

@@ -52,7 +52,7 @@ class TrainingSettings(NamedTuple):
     weight_neighbors: int = _NEIGHBOURS  # that vote while they are learned
     vote_pairs: int = 1_000_000  # pairs that the vote score is fitted on, about
     calibrate: bool = False  # fit probabilities on a tenth of the rows, left out of label models
-    centroids: bool = False
+    centroids: bool | Auto = "auto"
     centroids_scaled: bool = True
     first_cuts: tuple[int, ...] = _FIRST_CUTS  # neighbours that vote at the cuts before the last
 

@@ -30,13 +30,14 @@ from swnn_xp.learn.candidates import (
     Learners,
     Voters,
     VoteScore,
+    candidates_of,
     copy_numbers,
     fit_vote_score,
     leave_one_out,
     without_excluded,
 )
-from swnn_xp.learn.centroids import training_centroids
-from swnn_xp.learn.evidence import TrainingRows, TrainingSource, tables_of
+from swnn_xp.learn.centroids import IF_THEY_HELP, training_centroids
+from swnn_xp.learn.evidence import Terms, TrainingRows, TrainingSource, tables_of
 from swnn_xp.learn.label_models import (
     LabelModels,
     group_pairs,
@@ -47,7 +48,7 @@ from swnn_xp.learn.label_models import (
     train_labels,
 )
 from swnn_xp.learn.label_names import LabelFeatures
-from swnn_xp.learn.names import LabelNames, training_names
+from swnn_xp.learn.names import training_names
 from swnn_xp.learn.neighbours import KnownNeighbours, record_neighbours
 from swnn_xp.learn.ranking import CandidateRanking
 from swnn_xp.learn.settings import MODEL_SCALE_POWER, DescentParams, TrainingSettings, label_costs
@@ -61,7 +62,6 @@ from swnn_xp.model.calibration import (
 )
 from swnn_xp.model.changes import new_model
 from swnn_xp.model.model import Model, Queries
-from swnn_xp.progress import note
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import quantise_rows
 from swnn_xp.rows.excluded import without_labels
@@ -118,9 +118,9 @@ _TRIAL_RANKS = 1, 3, 5
 _LONG_ROW = 40  # features: in shorter rows, scaled ones would make their lengths too different
 _CANDIDATE_BYTES = 13, 10  # temporaries of a candidate, and of each of its cuts
 _NEIGHBOUR_BYTES = 16
-_NAME_ROWS = 20_000  # on which names are tried, at most
-_NAMES_LEFT_OUT = 0.3  # share of them that are ranked by models without them
-_NAME_ERRORS = 0.5  # names that lose more standard errors are not used
+_UNLESS_THEY_HARM = Terms(0.0, -1.5)  # feature weights in the search
+_SOURCE_ROWS = 20_000  # on which sources of evidence are tried, at most
+_SOURCES_LEFT_OUT = 0.3  # share of them that are ranked by models without them
 _LEFT_OUT = 0.1  # share of the rows whose scores probabilities are fitted on
 
 
@@ -330,14 +330,9 @@ def use_of_weights(
         if is_long:
             scaled = first.ranking(learned, on_progress, scaled=True)
             gains[1].append(weighted.precision(scaled) - usual)
-    search = not tried or not _clearly_lose(np.concatenate(gains[0]))
+    search = not tried or _UNLESS_THEY_HARM.kept(np.concatenate(gains[0]))
     label_models = not tried or not is_long or float(np.concatenate(gains[1]).mean()) > 0
     return Use(search, search and is_long and label_models)
-
-
-def _clearly_lose(gains: NDArray[np.float64], errors: float = 1.5) -> bool:
-    """Whether rows lose more than some standard errors in the mean."""
-    return bool(gains.mean() < -errors * gains.std() / np.sqrt(gains.size))
 
 
 class Part(NamedTuple):
@@ -399,89 +394,100 @@ def train(
     on_progress : callable
         Shows progress.
     """
+    training = with_useful_sources(training, search, settings, on_progress)
     found, known = find_neighbours(training, search, settings, on_progress), list[KnownNeighbours]()
     if training.representatives is None:  # else relearning would need rows that were not kept
         found = record_neighbours(found, training.scaled.n_rows, settings.cuts[-1] + 1, known)
     blocks = to_candidates(training, found, settings)
-    if not names_help(training, blocks, settings, on_progress):
-        note("labels are not found by name: held-out rows lose by it")
-        training, blocks = without_names(training, blocks, settings)
     stats = measure_candidates(training, blocks, settings, on_progress)
     ranking = train_ranking(training, stats, settings, on_progress)
     return replace(ranking, known=known[0] if known else None)
 
 
-def names_help(
-    training: Training, blocks: list[Candidates], settings: TrainingSettings, on_progress: Progress
-) -> bool:
-    """Whether rows that label models are not trained on are ranked as well with names as without.
+def with_useful_sources(
+    training: Training, search: Search, settings: TrainingSettings, on_progress: Progress
+) -> Training:
+    """The training without the sources of evidence that do not keep their terms.
 
-    Models are trained on some of the rows, with names as candidates and evidence and without them.
-    Where there are too few rows to tell, names are used.
+    Each is tried with those before it that are used and with all that follow, and without it.
     """
-    n_rows = training.labels.n_rows
-    if _names(training) is None or n_rows < _LEAST_TRIAL_ROWS:
-        return True
-    rows = np.arange(n_rows)
-    if n_rows > _NAME_ROWS:
-        rng = np.random.default_rng([settings.random_state, 2])
-        rows = np.sort(rng.choice(n_rows, _NAME_ROWS, replace=False))
-    firsts = np.cumsum([0] + [block.labels.shape[0] for block in blocks])
-    parts = [
-        (block, rows[(rows >= first) & (rows < first + block.labels.shape[0])] - first)
-        for block, first in zip(blocks, firsts, strict=False)
-    ]
-    some = [Candidates(*(part[at] for part in block)) for block, at in parts]
-    tried = training._replace(
-        unscaled=take_rows(training.unscaled, rows),
-        scaled=take_rows(training.scaled, rows),
-        labels=take_rows(training.labels, rows),
-        excluded=None if training.excluded is None else take_rows(training.excluded, rows),
-    )
-    out = chosen_rows(rows.size, _NAMES_LEFT_OUT, settings.random_state)
-
-    def trial(stage: str, done: int, total: int) -> None:
-        on_progress(f"names: {stage}", done, total)
-
-    def precision(training: Training, blocks: list[Candidates]) -> NDArray[np.float64]:
-        stats = measure_candidates(training, blocks, settings, trial)
-        descent = stats.descent_params(settings)
-        pairs = _grouped(training, stats, descent)
-        scales = scales_of(training.weights, descent)
-        quick = settings._replace(tolerance=0.5, passes=5)
-        models = _train_pairs(training, pairs, descent, quick, trial, scales, out)
-        found = held_out_scores(training.labels, pairs, models.scores, descent.vote_weight, out)
-        return precision_of_rows(found, out)
-
-    gains = precision(tried, some) - precision(*without_names(tried, some, settings))
-    return not _clearly_lose(gains, _NAME_ERRORS)
+    tried = [each for each in training.sources if each.terms is not None]
+    if not tried:
+        return training
+    trial = None
+    if training.labels.n_rows >= _LEAST_TRIAL_ROWS:
+        trial = SourceTrial.of(training, search, settings, on_progress)
+    for each in tried:
+        rest = tuple(other for other in training.sources if other is not each)
+        gains = None
+        if trial is not None:
+            gains = trial.precision(training.sources) - trial.precision(rest)
+        if not each.is_used(gains):
+            training = training._replace(sources=rest)
+    return training
 
 
-def _names(training: Training) -> TrainingSource | None:
-    sources = training.sources
-    return sources[-1] if sources and isinstance(sources[-1].source, LabelNames) else None
+class SourceTrial(NamedTuple):
+    """Some of the rows with their neighbours: models of most of them rank the others."""
 
+    training: Training
+    """Of all rows."""
+    rows: NDArray[np.int64]
+    found: list[Neighbours]
+    """Of successive blocks of these rows, among all."""
+    voters: Voters
+    settings: TrainingSettings
+    on_progress: Progress
 
-def without_names(
-    training: Training, blocks: list[Candidates], settings: TrainingSettings
-) -> tuple[Training, list[Candidates]]:
-    """The training and its candidates as if labels had no names, which are the last source."""
-    training = training._replace(sources=training.sources[:-1])
-    selection = selection_of(settings, training)
-    left = []
-    for labels, bins, right in blocks:
-        is_voted = np.arange(labels.shape[1]) < selection.n_candidates
-        others = bins[:, :, len(selection.cuts) : selection.n_tables].any(axis=2)
-        kept = (is_voted | others)[:, : selection.n_ranked]
-        part = slice(0, selection.n_ranked)
-        left.append(
-            Candidates(
-                np.where(kept, labels[:, part], np.int32(-1)),
-                np.ascontiguousarray(bins[:, part, : selection.n_tables]),
-                right[:, part] * kept,
-            )
+    @classmethod
+    def of(
+        cls, training: Training, search: Search, settings: TrainingSettings, on_progress: Progress
+    ) -> SourceTrial:
+        """Search for some of the rows."""
+
+        def shown(stage: str, done: int, total: int) -> None:
+            on_progress(f"trial: {stage}", done, total)
+
+        n_rows = training.labels.n_rows
+        rows = np.arange(n_rows)
+        if n_rows > _SOURCE_ROWS:
+            rng = np.random.default_rng([settings.random_state, 2])
+            rows = np.sort(rng.choice(n_rows, _SOURCE_ROWS, replace=False))
+        asked = training._replace(scaled=take_rows(training.scaled, rows))
+        found = list(find_neighbours(asked, search, settings, shown))
+        return cls(training, rows, found, training.voters(), settings, shown)
+
+    def precision(self, sources: tuple[TrainingSource, ...]) -> NDArray[np.float64]:
+        """Mean of P@1, P@3 and P@5 of each row that label models are not trained on."""
+        training, settings = self.training._replace(sources=sources), self.settings
+        selection, blocks, first = selection_of(settings, training), [], 0
+        for found in self.found:
+            rows = self.rows[first : first + found.ids.shape[0]]
+            truth, evidence = take_rows(training.labels, rows), training.evidence(rows)
+            block = candidates_of(found, self.voters, rows, truth, selection, evidence)
+            excluded = None if training.excluded is None else take_rows(training.excluded, rows)
+            blocks.append(without_excluded(block, excluded))
+            first += rows.size
+        tried = training._replace(
+            unscaled=take_rows(training.unscaled, self.rows),
+            scaled=take_rows(training.scaled, self.rows),
+            labels=take_rows(training.labels, self.rows),
+            excluded=None if training.excluded is None else take_rows(training.excluded, self.rows),
         )
-    return training, left
+        stats = measure_candidates(tried, blocks, settings, self.on_progress)
+        if training.representatives is None:  # labels that are rare here are not rare there
+            counts = np.bincount(training.labels.indices, minlength=training.labels.n_labels)
+            stats = stats._replace(agreement=vote_agreement(blocks, tried.labels, counts))
+        descent = stats.descent_params(settings)
+        pairs = _grouped(tried, stats, descent)
+        out = chosen_rows(self.rows.size, _SOURCES_LEFT_OUT, settings.random_state)
+        quick, scales = (
+            settings._replace(tolerance=0.5, passes=5),
+            scales_of(tried.weights, descent),
+        )
+        models = _train_pairs(tried, pairs, descent, quick, self.on_progress, scales, out)
+        held = held_out_scores(tried.labels, pairs, models.scores, descent.vote_weight, out)
+        return precision_of_rows(held, out)
 
 
 def precision_of_rows(found: HeldOutScores, rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -835,15 +841,16 @@ def rows_of_sources(
 def with_sources(
     ready: Prepared, backend: SearchBackend, label_features: LabelFeatures | None
 ) -> Prepared:
-    """Add the sources of evidence that help."""
+    """Add sources of evidence; those that have terms to keep are tried before they are used."""
     training, settings = ready.training, ready.settings
-    centroids = settings.centroids and training.labels.n_labels > 0
-    if not centroids and label_features is None:
+    wanted = settings.centroids if training.labels.n_labels > 0 else False
+    if not wanted and label_features is None:
         return ready
     rows = rows_of_sources(training.unscaled, training.scaled, training.labels, backend)
     sources = []
-    if centroids:
-        sources.append(training_centroids(rows, scaled=settings.centroids_scaled))
+    if wanted:
+        found = training_centroids(rows, scaled=settings.centroids_scaled)
+        sources.append(found._replace(terms=IF_THEY_HELP if wanted == "auto" else None))
     if label_features is not None:
         sources.append(training_names(label_features, rows, settings.n_jobs))
     return ready._replace(training=training._replace(sources=tuple(sources)))

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from learn.problems import rows_and_labels
+import scipy.sparse as sp
+from learn.problems import digest, rows_and_labels
 
 from swnn_kernels.learn.evidence import Evidence, SourceShape, join_evidence
 from swnn_xp import SWNNRanker
@@ -114,3 +115,40 @@ def test_categories_have_a_value_each():
     score = fit_vote_score(bins, right, (3,)).values
     assert score[1, 0] == 0
     assert score[1, 1] > 1 > abs(score[1, 2])
+
+
+def noisy_rows(n_rows, n_topics=100):
+    """Rows with a word of their topic, which is the label, and many words at random."""
+    rng = np.random.default_rng(3)
+    topic = rng.integers(0, n_topics, n_rows)
+    X = np.zeros((n_rows, n_topics + 30))
+    X[np.arange(n_rows), topic] = 1
+    X[:, n_topics:] = rng.random((n_rows, 30)) < 0.3
+    return sp.csr_array(X), topic
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_neighbors", "used"), [(1500, 1, True), (1500, 30, False), (900, 1, False)]
+)
+def test_used_only_where_held_out_rows_gain_clearly(n_rows, n_neighbors, used):
+    """One neighbour is mostly of another topic; among 30 there is one of the same."""
+    X, topic = noisy_rows(n_rows, 100 if used or n_rows < 1000 else 5)
+    params = {"n_neighbors": n_neighbors, "n_candidates": 5, "learn_weights": False}
+    clf = SWNNRanker(**params).fit(X, topic)
+    assert clf.centroids_ == used
+    same = SWNNRanker(**params, centroids=used).fit(X, topic)
+    assert digest(clf) == digest(same)
+
+
+def test_compressing_keeps_what_was_chosen():
+    X, topic = noisy_rows(1200)
+    clf = SWNNRanker(n_neighbors=1, n_candidates=5, learn_weights=False).fit(X, topic)
+    assert clf.centroids_
+    assert clf.compress(0.5).centroids_
+    clf = SWNNRanker(centroids=False, learn_weights=False).fit(X, topic)
+    assert not clf.set_params(centroids="auto").fit(X[:500], topic[:500]).compress(0.5).centroids_
+
+
+def test_centroids_is_a_flag_or_auto():
+    with pytest.raises(ValueError, match="centroids must be"):
+        SWNNRanker(centroids="yes").fit(X, Y)

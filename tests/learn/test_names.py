@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from learn.problems import digest
 
 from swnn_xp import SWNNRanker
+from swnn_xp.learn.evidence import TrainingSource
 from swnn_xp.learn.label_names import features_of_names, words_of
 
 RNG = np.random.default_rng(11)
@@ -161,7 +162,7 @@ def test_singular_and_plural_are_tried_both_ways():
 @pytest.mark.parametrize("centroids", [False, True])
 def test_names_that_mislead_are_not_used(monkeypatch, centroids):
     plain = SWNNRanker(n_neighbors=9, n_candidates=3, centroids=centroids).fit(X, Y)
-    monkeypatch.setattr("swnn_xp.learn.train.names_help", lambda *_: False)
+    monkeypatch.setattr(TrainingSource, "is_used", lambda self, _: self.terms is None)
     clf = SWNNRanker(n_neighbors=9, n_candidates=3, centroids=centroids)
     clf.fit(X, Y, label_features=Z)
     assert not clf.names_used_
