@@ -261,6 +261,12 @@ bench-quality: ## precision and cost beside trained models, resumable; SETS=, ON
 	  $(if $(SECONDS),--cpu-seconds $(SECONDS)) $(if $(AGAIN),--again) $(if $(WRITE),--write)
 	@$(if $(WRITE),.venv-peers/bin/python scripts/figure_promises.py quality)
 
+bench-growth: ## the ranker beside omikuji on an eighth to all of the rows of finna-yso-en, resumable; PARTS="8 4 2 1", ONLY=, AGAIN=1, WRITE=1
+	@$(MAKE) --no-print-directory VENV=.venv-peers .venv-peers/.has-plot
+	@.venv-peers/bin/python asv_benchmarks/peers/install.py omikuji_parabel
+	@.venv-peers/bin/python asv_benchmarks/quality/growth.py $(if $(PARTS),--parts $(PARTS)) \
+	  $(if $(ONLY),--only $(ONLY)) $(if $(AGAIN),--again)
+
 bench-sets: $(VENV)/.has-core ## sizes of the data sets in ../shared/data
 	@$(BIN)/python asv_benchmarks/figures/sets.py
 

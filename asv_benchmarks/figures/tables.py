@@ -361,6 +361,28 @@ def _billion(found, sets, shards, total=1e9, block=1024, cores=8):
     )
 
 
+def growth():
+    """Precision of the ranker and of omikuji as the training rows of a set grow."""
+    rows = read("growth")
+    if not rows:
+        return "`make bench-growth WRITE=1` writes this table."
+    found = {(row["dataset"], row["rows"], row["peer"]): row for row in rows}
+    lines = []
+    for dataset, n_rows in sorted({(row["dataset"], row["rows"]) for row in rows}):
+        ours, its = (
+            found.get((dataset, n_rows, peer)) for peer in ("swnn_ranker", "omikuji_parabel")
+        )
+        cells = [f"{precision(row)}|{row['train_s']:.0f}" if row else "|" for row in (ours, its)]
+        gap = ""
+        if ours and its:
+            gap = " / ".join(f"{ours[f'P@{k}'] - its[f'P@{k}']:+.2f}" for k in (1, 3, 5))
+        parts = [cell for both in cells for cell in both.split("|")]
+        lines.append([_name(dataset), f"{n_rows:,}", *parts, gap])
+    names = ["data set", "rows", "ranking, P@1 / P@3 / P@5", "train s"]
+    names += ["omikuji, P@1 / P@3 / P@5", "train s", "ahead by"]
+    return markdown(names, lines, len(names) - 1) + "\n\n" + measured(rows)
+
+
 _SEARCH = "search, ns per query and training row"
 # Recorded, and used for the network of a billion rows, but too small to matter on the page.
 _SMALL_STEPS = {
@@ -386,6 +408,7 @@ TABLES = {
     "compression": compression,
     "ablations": ablations,
     "seeds": seeds,
+    "growth": growth,
     "cluster": cluster,
     "appends": appends,
 }

@@ -26,6 +26,7 @@ class DescentParams(NamedTuple):
     C: float
     vote_weight: float
     missed: float  # cost of a positive that was no candidate, relative to C; 0 leaves it out
+    missed_bias: float  # how far it moves the bias of its label's model
     scale_power: float = 0.0  # models see features scaled by this power of their feature weight
 
 
@@ -38,7 +39,8 @@ class TrainingSettings(NamedTuple):
     n_candidates: int | Auto = "auto"
     C: float | Auto = "auto"
     vote_weight: float | Auto = "auto"
-    missed: float | Auto = "auto"
+    missed: float = 1.0
+    missed_bias: float | Auto = "auto"
     rare_labels: float = 0.0  # weight of a label's rarity in its score
     random_state: int = 0
     n_jobs: int = 1
@@ -123,21 +125,22 @@ class TrainingSettings(NamedTuple):
         """Choose what was not set.
 
         The agreement tells how many of a row's n labels are its n first candidates. Where most are,
-        labels are given consistently: models may fit closer, lean less on the vote, and learn from
-        the positives that were missed. Where few are, a missed positive is as good as random, and
-        learning from it does harm.
+        labels are given consistently: models may fit closer and lean less on the vote. Where few
+        are, a label is often given for no reason that features tell: the positives that were missed
+        teach a model which features matter, but not that the label is more likely than it is.
 
         Examples
         --------
         >>> TrainingSettings().descent_params(0.3)
-        DescentParams(C=0.2, vote_weight=0.65, missed=0.0, scale_power=0.0)
+        DescentParams(C=0.2, vote_weight=0.65, missed=1.0, missed_bias=0.0, scale_power=0.0)
         """
         trust = (agreement - _LOW_AGREEMENT) / (_HIGH_AGREEMENT - _LOW_AGREEMENT)
         trust = min(1.0, max(0.0, trust))
         return DescentParams(
             C=_chosen(self.C, 0.2 + 0.35 * trust),
             vote_weight=_chosen(self.vote_weight, 0.65 - 0.25 * trust),
-            missed=_chosen(self.missed, trust),
+            missed=self.missed,
+            missed_bias=_chosen(self.missed_bias, trust),
             scale_power=_chosen(self.scale_power, MODEL_SCALE_POWER if scales_models else 0.0),
         )
 

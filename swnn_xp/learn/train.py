@@ -637,7 +637,7 @@ def label_problem(
     return Problem(
         costs=label_costs(descent.C, n_rows, settings.C_power),
         missed=max(descent.missed, 1e-9),
-        missed_bias=1.0,
+        missed_bias=descent.missed_bias,
         tolerance=settings.tolerance,
         passes=settings.passes,
         seed=settings.random_state,
