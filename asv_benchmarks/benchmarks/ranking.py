@@ -151,6 +151,8 @@ class Training(Suite):
 class Stages(Suite):
     """The stages that run on the CPU whatever the backend: 4,000 rows, 75 neighbours, K = 50."""
 
+    repeat = (10, 20, 3.0)  # of four samples, a busy machine slowed two by half
+
     def setup(self):
         if hasattr(self, "stats"):
             return

@@ -10,7 +10,7 @@ HERE = Path(__file__).resolve().parent
 for folder in ("peers", "quality", "figures"):
     sys.path.insert(0, str(HERE.parent / folder))
 
-from page import comparison, front  # noqa: E402
+from page import comparison, front, ranker_costs, slower  # noqa: E402
 from recorded import read  # noqa: E402
 from results import measured  # noqa: E402
 
@@ -396,6 +396,8 @@ _SMALL_STEPS = {
 
 TABLES = {
     "front": front,
+    "ranker_costs": ranker_costs,
+    "slower": slower,
     "comparison": comparison,
     "sets": sets,
     "checksums": checksums,

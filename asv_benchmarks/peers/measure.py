@@ -26,6 +26,11 @@ def resident():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def peak_memory():
+    """The most bytes of memory that the process has held, the rows and the interpreter included."""
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 def best_of(job, rounds=ROUNDS, least=0.4):
     """The answer and the least CPU time of several rounds.
 

@@ -17,7 +17,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
 from adapters.base import TooSlow
-from measure import limit_cpu, timed_build, timed_single, version_of
+from measure import limit_cpu, peak_memory, timed_build, timed_single, version_of
 from problem import Problem
 from process import peer_of
 
@@ -33,7 +33,7 @@ def size_on_disk(peer):
 
 def assess(peer, problem):
     """What a peer costs, and the best labels of every test row."""
-    costs = {"train_s": timed_build(peer, problem, K)["build_s"]}
+    costs = {"train_s": timed_build(peer, problem, K)["build_s"], "peak_mb": peak_memory() / 1e6}
     costs["ms_per_query"] = timed_single(peer, problem.queries)
     costs["model_mb"] = size_on_disk(peer) / 1e6
     labels, _ = peer.ask_many(peer.ready_many(problem.X_test))

@@ -8,6 +8,7 @@ from adapters import RANKING
 from results import FILE, measured
 
 SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en", "debtags")
+_HYPHEN = "\N{NON-BREAKING HYPHEN}"
 QUALITY = ("P@1", "P@3", "P@5", "nDCG@5", "RP@5", "PSP@5")
 COSTS = (("train_s", "train s", 1), ("ms_per_query", "ms", 3), ("model_mb", "MB", 1))
 TITLES = {
@@ -105,9 +106,7 @@ def front():
         for metric in ("P@1", "P@5")
     }
     lines = [
-        "| P@1 / P@5, % | "
-        + " | ".join(sets).replace("-", "\N{NON-BREAKING HYPHEN}")
-        + " | training | answer |",
+        "| P@1 / P@5, % | " + " | ".join(sets).replace("-", _HYPHEN) + " | training | answer |",
         "|---" + "|---:" * (len(sets) + 2) + "|",
     ]
     for peer in RANKING:
@@ -118,6 +117,43 @@ def front():
             lines.append(f"| {TITLES[peer]} | " + " | ".join(cells) + " |")
     lines += list(_published(sets))
     return "\n".join(lines)
+
+
+def ranker_costs():
+    """What the ranker costs on each data set."""
+    rows = [row for row in kept() if row["peer"] == "swnn_ranker" and "failed" not in row]
+    kinds = (
+        ("training, CPU s", "train_s", 1, 1),
+        ("memory of the process that trains, GB", "peak_mb", 1e3, 2),
+        ("saved model, MB", "model_mb", 1, 0),
+        ("an answer, CPU ms", "ms_per_query", 1, 2),
+    )
+    lines = ["|  | " + " | ".join(row["dataset"] for row in rows).replace("-", _HYPHEN) + " |"]
+    lines.append("|---" + "|---:" * len(rows) + "|")
+    for title, key, unit, digits in kinds:
+        cells = [f"{row[key] / unit:,.{digits}f}" if key in row else "" for row in rows]
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def slower():
+    """Where the ranker takes longer to train than other models, as a sentence."""
+    rows = [row for row in kept() if "failed" not in row]
+    ours = {row["dataset"]: row["train_s"] for row in rows if row["peer"] == "swnn_ranker"}
+    said = []
+    for dataset, seconds in ours.items():
+        faster = [
+            f"{_title(row)} {row['train_s']:,.1f} s"
+            for row in rows
+            if row["dataset"] == dataset
+            and not row["peer"].startswith("swnn_")
+            and row["train_s"] < seconds
+        ]
+        if faster:
+            said.append(f"{dataset} ({seconds:,.1f} s; {', '.join(faster)})")
+    if not said:
+        return "- On none of the sets does another model train in less CPU time."
+    return f"- Other models train in less CPU time on {'; '.join(said)}."
 
 
 def _costs(row):
