@@ -157,6 +157,17 @@ def test_a_process_that_compiles_says_so_once(tmp_path):
     assert stderr_of(COMPILES, **cold) == ""
 
 
+def test_without_a_folder_for_compiled_code_the_variable_that_helps_is_named(tmp_path):
+    code = """
+from swnn_kernels._numba import decorators
+decorators.cache_folder = lambda: None
+"""
+    assert stderr_of(code + COMPILES, NUMBA_CACHE_DIR=str(tmp_path)) == (
+        "swnn: compiling again, about 15 s: no cache folder is writable "
+        "(NUMBA_CACHE_DIR can name one) ...\n"
+    )
+
+
 def test_any_change_of_the_package_makes_cached_code_stale():
     code = """
 from pathlib import Path

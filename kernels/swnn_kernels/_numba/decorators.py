@@ -225,8 +225,10 @@ class _KernelCompiler(_Compiler):  # type: ignore[misc]
 def _announce() -> None:
     """Tell, once in a process, why a first call takes so long."""
     if sys.stderr is not None:
-        when = "once for this machine" if cache_folder() else "again: no cache folder is writable"
-        print(f"swnn: compiling {when}, about 15 s ...", file=sys.stderr)
+        when = "once for this machine, about 15 s"
+        if cache_folder() is None:
+            when = "again, about 15 s: no cache folder is writable (NUMBA_CACHE_DIR can name one)"
+        print(f"swnn: compiling {when} ...", file=sys.stderr)
 
 
 def _show_on_terminal(text: str) -> None:
