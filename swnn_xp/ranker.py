@@ -397,7 +397,7 @@ class SWNNRanker(NeighbourEstimator):
         return self
 
     def explain(self, x: Any, label: int | str) -> RankedExplanation:
-        """Show how much of a label's score is the vote, and how much its model.
+        """Show how much of a label's score is the vote, its name or centroid, and its model.
 
         Parameters
         ----------

@@ -32,10 +32,15 @@ class EvidencePart:
     """What a source of evidence adds to a label's score."""
 
     name: str
-    """"centroids": the row is like the sum of the label's rows."""
+    """"names": the row has words of the label's name; "centroids": the row is like the sum of the
+    label's rows."""
     score: float
     features: tuple[SharedFeature, ...]
     """Features of the row that speak for the label, the largest contribution first."""
+
+    def words(self, n_features: int | None = SHOWN_FEATURES) -> str:
+        """Names of the features that say most; None: all."""
+        return ", ".join(feature.name for feature in self.features[:n_features])
 
 
 @dataclass(frozen=True)
@@ -73,12 +78,11 @@ class RankedExplanation:
         return self.text(None, SHOWN_FEATURES)
 
     def text(self, n_voters: int | None = None, n_features: int | None = None) -> str:
-        """Describe both parts: the features and the voters that count most; None: all."""
+        """Describe all parts: the features and the voters that count most; None: all."""
         head = f"{self.name}: score {self.score:.4g}, probability {self.probability:.1%}"
         lines = [f"{head} = {self._sum}"]
         for part in self.evidence:
-            shared = ", ".join(feature.name for feature in part.features[:n_features])
-            lines.append(f"  {part.name}: {shared}")
+            lines.append(f"  {part.name}: {part.words(n_features)}")
         if self.features or self.bias:
             parts = [f"bias {self.bias:+.3g}"]
             parts += [f"{f.name} {f.contribution:+.3g}" for f in self.features[:n_features]]
@@ -93,6 +97,7 @@ class RankedExplanation:
         rows = {
             "score": f"{self.score:.4g} = {self._sum}",
             "probability": f"{self.probability:.1%}",
+            **{part.name: part.words() for part in self.evidence},
             "model": f"bias {self.bias:+.3g}{', ' if words else ''}{words}",
         }
         return facts_table(self.name, rows, Explanation.voter_graph(self.name, self.voters))

@@ -80,6 +80,14 @@ function modelLine(explained) {
   return `the label’s model: bias ${[signed(explained.bias), ...parts].join(", ")}`;
 }
 
+// What other evidence adds: the label's name, or rows like it taken together.
+const EVIDENCE = { names: "of the label’s name, the row has", centroids: "like all rows of the label" };
+
+function evidenceLine(part) {
+  const words = part.features.map((feature) => feature.name).join(", ");
+  return `${EVIDENCE[part.name]}: ${words}`;
+}
+
 function labelItem(explained, open) {
   const isRanked = explained.model !== undefined;
   const whole = isRanked ? "vote" : "score";
@@ -99,8 +107,13 @@ function labelItem(explained, open) {
   const voters = element("ul");
   voters.append(...explained.voters.slice(0, FIRST_VOTERS).map((voter) => voterItem(voter, whole)));
   let caption = `${counted(explained.voters.length, "row")} voted, score ${explained.score.toFixed(3)}`;
-  if (isRanked) caption += ` = vote ${signed(explained.vote)}, model ${signed(explained.model)}`;
+  const evidence = isRanked ? explained.evidence : [];
+  if (isRanked) {
+    const others = evidence.map((part) => `, ${part.name} ${signed(part.score)}`).join("");
+    caption += ` = vote ${signed(explained.vote)}${others}, model ${signed(explained.model)}`;
+  }
   details.append(summary, element("p", caption, "quiet"));
+  details.append(...evidence.map((part) => element("p", evidenceLine(part), "quiet")));
   if (isRanked) details.append(element("p", modelLine(explained), "quiet"));
   details.append(voters);
   const rest = explained.voters.slice(FIRST_VOTERS);
