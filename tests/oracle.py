@@ -87,8 +87,9 @@ def ranked_scores(model, X, Y, query):
     t, _ = quantised(query)
     sources = []
     if "centroids" in meta:
-        cosines = _near_centroids(arrays, meta, query)
-        sources.append({label: [_bin(cosine)] for label, cosine in cosines.items()})
+        cosines = _near_centroids(arrays, meta, query)  # the best first
+        placed = enumerate(cosines.items(), 1)
+        sources.append({label: [_bin(cosine), place] for place, (label, cosine) in placed})
     if "names" in meta:
         sources.append(named(*_names(arrays, meta), quantised(query)[1]))
     return {
@@ -159,7 +160,7 @@ def named(names, idf, unknown, counts, reliability, query, own=None, copies=0, m
 
 def n_tables_of(meta):
     """Tables of each source."""
-    return [n for name, n in (("centroids", 1), ("names", 4)) if name in meta]
+    return [n for name, n in (("centroids", 2), ("names", 4)) if name in meta]
 
 
 def _bin(share):

@@ -14,10 +14,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from swnn_kernels.learn.candidates import fill_bins
-from swnn_kernels.learn.centroids import LabelSums, list_labels
+from swnn_kernels.learn.centroids import LabelSums, list_labels, tables_of_list
 from swnn_kernels.learn.evidence import Evidence, SourceShape
 from swnn_kernels.learn.session import Lister
 from swnn_kernels.parallel import once_property
@@ -28,9 +29,11 @@ from swnn_xp.learn.candidates import bins_of
 from swnn_xp.learn.evidence import Source, Terms, TrainingRows, TrainingSource
 from swnn_xp.model.explain import SharedFeature
 from swnn_xp.model.model import Extra, Model, Queries
+from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import DOT_SCALE, quantise_rows, untrusted_rows
 from swnn_xp.rows.input_kind import host_rows
 from swnn_xp.rows.records import (
+    Array,
     LabelRows,
     QuantisedRows,
     ValueRows,
@@ -38,9 +41,9 @@ from swnn_xp.rows.records import (
     take_rows,
 )
 
-N_KEPT = 200
+N_KEPT = 100
 N_LISTED = 50
-IF_THEY_HELP = Terms(0.003, 1.0)
+IF_THEY_HELP = Terms(0.001, 1.0)
 """Terms of centroids, unless they are asked for: queries take longer with them."""
 
 
@@ -64,7 +67,7 @@ class Centroids(Source):
     @property
     def shape(self) -> SourceShape:
         """What it may list for a query."""
-        return SourceShape(self.rows.n_rows, self.n_listed, (0,))
+        return SourceShape(self.rows.n_rows, self.n_listed, tables_of_list(self.n_listed))
 
     @once_property
     def checked_rows(self) -> QuantisedRows:
@@ -87,7 +90,7 @@ class Centroids(Source):
         rows = queries.scaled if self.scaled else queries.unscaled
         found = self._index(model).search(rows, self.n_listed, 0.0, None, options)
         with model.placement.current():
-            return Evidence(found.ids, bins_of(found.similarities)[:, :, None])
+            return Evidence(found.ids, _bins(found))
 
     def lister(self, model: Model) -> Lister:
         """Make a function that lists labels for single rows, for a session of the kernels."""
@@ -99,9 +102,14 @@ class Centroids(Source):
         settings = Settings(self.n_listed, 1.0, 0.0)
         session = Session(index.kernel_index, none, settings, feature_weights=weights)
 
+        places = np.arange(1, self.n_listed + 1, dtype=np.uint16)
+
         def fill(indices: Any, values: Any, own: Evidence) -> None:
             own.labels[:], cosines = session.kneighbors_one(indices, values)
+            own.bins[:] = 0
             fill_bins(cosines, own.bins[:, 0])
+            found = own.labels >= 0
+            own.bins[found, 1] = places[found]
 
         return fill
 
@@ -143,6 +151,14 @@ class Centroids(Source):
         if type(n_listed) is not int or type(scaled) is not bool:
             raise ValueError(f"centroids: {meta}")
         return cls(rows, n_listed, scaled)
+
+
+def _bins(found: Neighbours) -> Array:
+    """Bins of the cosines, and places in the list; 0 where nothing was found."""
+    ids, xp = found.ids, array_namespace(found.ids)
+    places = xp.arange(1, ids.shape[1] + 1, dtype=xp.int64, device=device(ids))
+    places = xp.where(ids >= 0, xp.broadcast_to(places, ids.shape), xp.zeros_like(places))
+    return xp.stack([bins_of(found.similarities), places], axis=2)
 
 
 def label_sums(rows: QuantisedRows, labels: LabelRows, n_kept: int = N_KEPT) -> LabelSums:

@@ -119,7 +119,8 @@ _LONG_ROW = 40  # features: in shorter rows, scaled ones would make their length
 _CANDIDATE_BYTES = 13, 10  # temporaries of a candidate, and of each of its cuts
 _NEIGHBOUR_BYTES = 16
 _UNLESS_THEY_HARM = Terms(0.0, -1.5)  # feature weights in the search
-_SOURCE_ROWS = 20_000  # on which sources of evidence are tried, at most
+_SOURCE_ROWS = 20_000  # on which sources of evidence are tried, at most ...
+_SOURCE_ENTRIES = 1_000_000  # ... and only as many as have this many non-zeros, for time's sake
 _SOURCES_LEFT_OUT = 0.3  # share of them that are ranked by models without them
 _LEFT_OUT = 0.1  # share of the rows whose scores probabilities are fitted on
 
@@ -449,10 +450,10 @@ class SourceTrial(NamedTuple):
             on_progress(f"trial: {stage}", done, total)
 
         n_rows = training.labels.n_rows
-        rows = np.arange(n_rows)
-        if n_rows > _SOURCE_ROWS:
-            rng = np.random.default_rng([settings.random_state, 2])
-            rows = np.sort(rng.choice(n_rows, _SOURCE_ROWS, replace=False))
+        few = n_rows * _SOURCE_ENTRIES // max(1, training.unscaled.indices.size)
+        wanted = min(_SOURCE_ROWS, max(few, _LEAST_TRIAL_ROWS), n_rows)
+        rng = np.random.default_rng([settings.random_state, 2])
+        rows = np.sort(rng.choice(n_rows, wanted, replace=False))
         asked = training._replace(scaled=take_rows(training.scaled, rows))
         found = list(find_neighbours(asked, search, settings, shown))
         return cls(training, rows, found, training.voters(), settings, shown)

@@ -45,6 +45,8 @@ def test_as_if_made_without_the_row_and_its_copies(values, n_kept, monkeypatch):
             cosines, ids = search(take_rows(rows, np.asarray([i])), 4, 0.0)
             assert listed[i].tolist() == ids[0].tolist()
             assert bins[i, :, 0].tolist() == bins_of(cosines)[0].tolist()
+            places = [place if label >= 0 else 0 for place, label in enumerate(ids[0], 1)]
+            assert bins[i, :, 1].tolist() == places
 
 
 def test_labels_that_no_neighbour_has():

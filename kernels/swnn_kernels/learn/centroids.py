@@ -70,6 +70,17 @@ class _Call(NamedTuple):
 _open_call = struct_view(_Call)
 
 
+def tables_of_list(n_listed: int) -> tuple[int, int]:
+    """Tables of evidence: the cosine, a number, and the place in the list, from 1 on.
+
+    Examples
+    --------
+    >>> tables_of_list(50)
+    (0, 51)
+    """
+    return 0, n_listed + 1
+
+
 @inline
 def _subtract(
     sums: LabelSums, label: Int, row: tuple[QuantisedRows, Int], n_copies: Int, buffers: _Buffers
@@ -160,7 +171,8 @@ def _list_labels(call_table: Table[_Call]) -> None:
         for i in range(n_listed):
             at = q * n_listed + i
             call.out_labels[at] = buffers.best_labels[i] if i < size else -1
-            call.out_bins[at] = bin_of(buffers.best[i]) if i < size else 0
+            call.out_bins[2 * at] = bin_of(buffers.best[i]) if i < size else 0
+            call.out_bins[2 * at + 1] = i + 1 if i < size else 0
         for p in range(call.labels_indptr[q], call.labels_indptr[q + 1]):
             buffers.is_own[call.labels_indices[p]] = 0
         for p in range(rows.indptr[q], rows.indptr[q + 1]):
@@ -216,10 +228,11 @@ def list_labels(
         np.empty(n_listed),
         np.empty(n_listed, np.int64),
     )
-    out = np.empty((rows.n_rows, n_listed), np.int32), np.empty((rows.n_rows, n_listed), np.uint16)
+    shape = rows.n_rows, n_listed
+    out = np.empty(shape, np.int32), np.empty((*shape, len(tables_of_list(n_listed))), np.uint16)
     arrays = (*labels, n_copies, *found, *out)
     dtypes = np.int64, np.int32, np.int64, np.int64, np.float64, np.int32, np.uint16
     flat = [np.ascontiguousarray(a, t).reshape(-1) for a, t in zip(arrays, dtypes, strict=True)]
     parts: Any = table(sums), table(buffers), table(rows), *flat
     _list_labels(table(_Call(*parts)))
-    return Evidence(out[0], out[1][:, :, None])
+    return Evidence(*out)
