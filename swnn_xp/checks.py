@@ -118,6 +118,23 @@ def check_seed(value: Any) -> None:
         raise ValueError(f"random_state must be a whole number of at least 0, got {value!r}")
 
 
+def check_search(value: Any) -> None:
+    """Raise ValueError unless it says how neighbours are searched.
+
+    Examples
+    --------
+    >>> check_search("fast")
+    Traceback (most recent call last):
+    ValueError: search must be 'exact', 'capped', 'auto' or a number of postings, got 'fast'
+    """
+    if isinstance(value, str):
+        if value not in ("exact", "capped", "auto"):
+            wanted = "'exact', 'capped', 'auto' or a number of postings"
+            raise ValueError(f"search must be {wanted}, got {value!r}")
+        return
+    check_count(value, "search")
+
+
 def check_flag(value: Any, name: str) -> None:
     """Require True or False."""
     if not isinstance(value, bool | np.bool_):

@@ -587,17 +587,18 @@ class NeighbourEstimator(Estimator):
         wanted = settings.n_neighbors if n_neighbors is None else n_neighbors
         check_count(wanted, "n_neighbors")
         X = self._check_columns(model, X)
-        found = model.search(model.queries(X).scaled, int(wanted), settings.beta, self.options)
+        queries, cap = model.queries(X).scaled, model.ranking.postings
+        found = model.search(queries, int(wanted), settings.beta, self.options, cap)
         return Neighbours(*model.placement.as_input_kind(X, *model.with_ids(found)))
 
-    def session(self, *, budget: int | None = None) -> Session:
+    def session(self, *, postings: int | None = None) -> Session:
         """Open a session for real-time answers, one row at a time, on one thread each.
 
         Parameters
         ----------
-        budget : int, optional
-            Compare at most this many training rows in full for a query: faster, but not exact.
-            The session's ``n_unresolved`` says how many rows were left open.
+        postings : int, optional
+            Read at most about this many postings for a query, those of its rarest features: faster
+            however many rows there are, but not exact. Default: as the model was trained.
 
         Examples
         --------
@@ -609,7 +610,7 @@ class NeighbourEstimator(Estimator):
         """
         from swnn_xp.model.session import Session  # it needs numba
 
-        return Session(self._model_getter(), budget=budget)
+        return Session(self._model_getter(), postings=postings)
 
     def _model_getter(self) -> Callable[[], Model]:
         """Return a function that gives the current model; quick if nothing has changed.

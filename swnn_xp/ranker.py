@@ -16,6 +16,7 @@ from swnn_xp.checks import (
     check_names,
     check_part,
     check_positive,
+    check_search,
     check_seed,
     check_threshold,
     to_python_scalar,
@@ -43,7 +44,7 @@ from swnn_xp.rows.records import LabelRows, ValueRows
 
 _TRAINED_PARAMS = (
     "n_neighbors", "alpha", "beta", "n_candidates", "C", "vote_weight", "learn_weights",
-    "centroids", "rare_labels", "calibrate", "random_state", "keep",
+    "centroids", "rare_labels", "calibrate", "random_state", "keep", "search",
 )  # fmt: skip
 
 
@@ -90,6 +91,12 @@ class SWNNRanker(NeighbourEstimator):
         their labels, too.
     random_state : int, default 0
         Seed; the same seed gives the same model, whatever the number of threads.
+    search : "exact", "capped", "auto" or int, default "auto"
+        How neighbours are found, in training and by default in queries. "capped": among the rows in
+        the postings of a row's rarest features, as many as stay within 5,000, or within the number
+        given; the cost hardly grows with the rows, but better neighbours may be missing. "auto":
+        capped from 100,000 rows on, if that costs less than 0.2 points of precision on rows left
+        out of the learning of feature weights; else exact.
     backend : str, default "auto"
         What runs the search; see `swnn_xp.backends.BACKENDS`. Label models are trained on the CPU.
     memory_budget : int, default 10**9
@@ -116,6 +123,11 @@ class SWNNRanker(NeighbourEstimator):
         The values chosen where "auto" was given.
     candidate_recall_ : float
         Share of the training rows' labels among their first 50 candidates.
+    search_ : "exact" or int
+        How neighbours are found: exactly, or within a cap on postings.
+    cap_cost_ : float or None
+        Points of precision (mean of P@1, P@3, P@5) that a cap costs on rows left out; None where
+        ``search="auto"`` did not try it.
     staleness_ : Staleness
         What has changed since labels were trained.
     n_features_in_, n_labels_, n_samples_fit_, label_counts_, backend_
@@ -156,6 +168,7 @@ class SWNNRanker(NeighbourEstimator):
         keep: float = 1.0,
         threshold: float | Literal["f1"] = "f1",
         random_state: int = 0,
+        search: Literal["exact", "capped"] | Auto | int = "auto",
         backend: str = "auto",
         memory_budget: int = GIGABYTE,
         n_jobs: int = 1,
@@ -175,6 +188,7 @@ class SWNNRanker(NeighbourEstimator):
         self.keep = keep
         self.threshold = threshold
         self.random_state = random_state
+        self.search = search
         self.backend = backend
         self.memory_budget = memory_budget
         self.n_jobs = n_jobs
@@ -446,6 +460,16 @@ class SWNNRanker(NeighbourEstimator):
         return self._ranking().names is not None
 
     @property
+    def search_(self) -> Literal["exact"] | int:
+        """How neighbours are found."""
+        return self._ranking().postings or "exact"
+
+    @property
+    def cap_cost_(self) -> float | None:
+        """Points of precision that a cap costs, if ``search="auto"`` tried it."""
+        return self._ranking().cap_cost
+
+    @property
     def centroids_(self) -> bool:
         """Whether label centroids are used."""
         return any(source.name == Centroids.name for source in self._ranking().sources)
@@ -464,6 +488,7 @@ class SWNNRanker(NeighbourEstimator):
             rare_labels=float(self.rare_labels),
             random_state=int(self.random_state),
             calibrate=bool(self.calibrate),
+            search=to_python_scalar(self.search),
             n_jobs=options.n_jobs,
             memory_budget=options.memory_budget,
         )
@@ -487,6 +512,7 @@ class SWNNRanker(NeighbourEstimator):
         check_threshold(self.threshold)
         check_seed(self.random_state)
         check_part(self.keep, "keep")
+        check_search(self.search)
         self._check_execution_params()
 
     def _train(

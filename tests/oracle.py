@@ -42,6 +42,25 @@ def neighbours(X, query, S, beta, g=None):
     return sorted(found, key=lambda pair: (-pair[0], pair[1]))[:S]
 
 
+def capped(X, query, S, beta, postings, g=None):
+    """What `neighbours` returns, by the capped search over all of these rows."""
+    t_q, supp_q = quantised(query, g)
+    rows = [quantised(row, g) for row in X]
+    counts = {f: sum(f in supp for _, supp in rows) for f in supp_q}
+    taken, left = [], postings
+    for f in sorted((f for f in supp_q if counts[f]), key=lambda f: (counts[f], f)):
+        left -= counts[f]
+        if left < 0 and taken:
+            break
+        taken.append(f)
+    dots = {i: sum(int(t_q[f]) * int(t[f]) for f in taken) for i, (t, _) in enumerate(rows)}
+    roots = {i: 1.0 / float(np.sqrt(len(rows[i][1]) + len(supp_q))) for i in dots if dots[i] > 0}
+    best = sorted(roots, key=lambda i: (-(float(dots[i]) * roots[i]), i))
+    best = set(best[: max(postings // 25, 2 * S)])
+    found = neighbours(X, query, len(X), beta, g)
+    return [(sim, i) for sim, i in found if i in best][:S]
+
+
 def scores(X, Y, query, S, alpha, beta):
     """Exact integer score of every label that got a vote, and the sum of all weights."""
     return tally(neighbours(X, query, S, beta), Y, alpha)
@@ -77,7 +96,8 @@ def stored(clf):
 def ranked_scores(model, X, Y, query):
     """Integer score of every candidate, from what `stored` gives."""
     arrays, meta = model
-    found = neighbours(X, query, meta["cuts"][-1], meta["beta"], arrays["g"])
+    S, beta, postings, g = meta["cuts"][-1], meta["beta"], meta["postings"], arrays["g"]
+    found = capped(X, query, S, beta, postings, g) if postings else neighbours(X, query, S, beta, g)
     voters = [
         (round(Fraction(power(sim, meta["alpha"])) * 2**40), np.flatnonzero(Y[i]).tolist())
         for sim, i in found

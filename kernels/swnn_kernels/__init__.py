@@ -31,6 +31,8 @@ __all__ = [
     "quantise",
     "rank",
     "search",
+    "search_capped",
+    "shortlist",
     "vote_batch",
     "warmup",
 ]
@@ -46,6 +48,8 @@ _HOMES = {
     "quantise": "fixed_point",
     "rank": "answer.batch",
     "search": "answer.batch",
+    "search_capped": "answer.batch",
+    "shortlist": "answer.batch",
     "vote_batch": "vote",
     "warmup": "warming",
 }

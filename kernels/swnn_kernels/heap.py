@@ -56,6 +56,13 @@ def push(sims: Float64, rows: Int64, size: Int, capacity: Int, sim: Float, row: 
 
 
 @inline
+def pop(sims: Float64, rows: Int64, size: Int) -> Int:
+    """Remove the worst row, which is the first; return the new size."""
+    _sift_down(sims, rows, size - 1, sims[size - 1], rows[size - 1])
+    return size - 1
+
+
+@inline
 def sort_best_first(sims: Float64, rows: Int64, size: Int) -> None:
     """Turn the heap into a list, best first."""
     for last in range(size - 1, 0, -1):

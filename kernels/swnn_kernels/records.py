@@ -98,6 +98,29 @@ class Settings(NamedTuple):
     beta: float  # exponent of Jaccard's coefficient in the similarity
 
 
+class Cap(NamedTuple):
+    """How far the capped search goes: see `swnn_kernels.neighbours.capped`."""
+
+    postings: int  # most that are added up, but for a query's rarest feature
+    n_rescored: int  # rows whose similarity is computed
+    counts: Int64  # (n_features,): rows of each feature, over all indexes that are searched
+
+
+def rows_to_rescore(postings: int, n_neighbors: int) -> int:
+    """Number of rows whose similarity the capped search computes.
+
+    Examples
+    --------
+    >>> rows_to_rescore(5000, 75), rows_to_rescore(1000, 75)
+    (200, 150)
+    """
+    return max(postings // _POSTINGS_OF_RESCORED, _RESCORED * n_neighbors)
+
+
+_POSTINGS_OF_RESCORED = 25
+_RESCORED = 2
+
+
 class ParsedRows(NamedTuple):
     """Consecutive rows out of a text, or room for them; a reader may overwrite the arrays."""
 
@@ -154,9 +177,14 @@ def check_n_jobs(n_jobs: int) -> int:
     return _whole(n_jobs, "n_jobs")
 
 
-def check_budget(budget: int | None) -> int:
-    """Budget as kernels take it: -1 for none."""
-    return -1 if budget is None else _whole(budget, "budget")
+def check_cap(cap: Cap, n_features: int) -> Cap:
+    """The cap as kernels take it; ValueError if it is none."""
+    counts = np.ascontiguousarray(cap.counts, dtype=np.int64)
+    if counts.shape != (n_features,):
+        raise ValueError(f"a cap needs one count for each of the {n_features} features")
+    return Cap(
+        _whole(cap.postings, "postings"), _whole(cap.n_rescored, "n_rescored"), frozen(counts)
+    )
 
 
 def check_removed(removed: np.ndarray | None, n_rows: int) -> np.ndarray:

@@ -42,7 +42,7 @@ from swnn_kernels.learn.rank import rank_candidates
 from swnn_kernels.learn.scorer import Ranker, Scorer
 from swnn_kernels.learn.session import CandidateRanker
 from swnn_kernels.parse import ParseRules, parse_rows, powers_of_five, room_for_rows, scaled
-from swnn_kernels.records import QuantisedRows, Settings, frozen
+from swnn_kernels.records import Cap, QuantisedRows, Settings, frozen
 from swnn_kernels.vote import Labels, vote_batch
 
 _SELECTION = Selection((1,), 1, 1.0)
@@ -168,10 +168,13 @@ def _search(index: HybridIndex, rows: QuantisedRows, method: str) -> None:
     labels = Labels.prepare(np.arange(n_rows + 1), np.arange(n_rows))
     search(index, rows, 1, 1.0, method=method)
     rank(index, labels, rows, settings, 1, method=method)
-    for budget in (None, 1) if method == "pruned" else (None,):
-        session = Session(index, labels, settings, method=method, budget=budget)
+    cap = Cap(1, 1, np.ones(rows.n_features, np.int64))
+    for limit in (None, cap) if method == "pruned" else (None,):
+        session = Session(index, labels, settings, method=method, cap=limit)
         session.predict_one(np.arange(2), np.ones(2), 1)
         JoinedSessions((session, session), (0, n_rows)).kneighbors_one(np.arange(2), np.ones(2))
+    if method == "pruned":
+        session.shortlist_one(np.arange(2), np.ones(2))
 
 
 def _warm_votes() -> None:

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 
 import numpy as np
 from array_api_compat import array_namespace, device
+from numpy.typing import NDArray
 
-from swnn_kernels.records import Settings
+from swnn_kernels.parallel import once_property
+from swnn_kernels.records import Cap, Settings, rows_to_rescore
 from swnn_xp.backends.placement import Placement
+from swnn_xp.capped import CappedRows, Shortlist, best_of
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.canonical import untrusted_rows
 from swnn_xp.rows.records import Array, QuantisedRows
@@ -181,6 +184,43 @@ class Index(ABC):
         Queries and marks are where the placement is, and so is the answer.
         """
 
+    @once_property
+    def kept_rows(self) -> QuantisedRows:
+        """The rows, on the host, for the capped search; kept after the first use."""
+        return self.rows()
+
+    @once_property
+    def _capped_rows(self) -> CappedRows:
+        return CappedRows(self.kept_rows)
+
+    @once_property
+    def feature_counts(self) -> NDArray[np.int64]:
+        """Number of rows of each feature."""
+        return np.bincount(self.kept_rows.indices, minlength=self.n_features).astype(np.int64)
+
+    def search_capped(
+        self,
+        queries: QuantisedRows,
+        n_neighbors: int,
+        beta: float,
+        cap: Cap,
+        removed: Any = None,
+        options: Options = DEFAULT_OPTIONS,
+    ) -> Neighbours:
+        """Find similar rows of each query within a cap; all on the host, unlike `search`."""
+        return best_of(self.shortlist(queries, beta, cap, removed, options), n_neighbors)
+
+    def shortlist(
+        self,
+        queries: QuantisedRows,
+        beta: float,
+        cap: Cap,
+        removed: Any = None,
+        options: Options = DEFAULT_OPTIONS,
+    ) -> Shortlist:
+        """Find the rows that `search_capped` compares; all on the host."""
+        return self._capped_rows.shortlist(queries, beta, cap, removed)
+
     @abstractmethod
     def rows(self) -> QuantisedRows:
         """Return the rows that the index was built from, on the host."""
@@ -255,8 +295,13 @@ class Index(ABC):
         return None
 
 
-Search = Callable[[QuantisedRows, int, float], Neighbours]
-"""Finds neighbours of queries, given their number and beta; all on the host."""
+class Search(Protocol):
+    """Finds neighbours of queries, within a cap of postings if it is not 0; all on the host."""
+
+    def __call__(
+        self, queries: QuantisedRows, n_neighbors: int, beta: float, postings: int = 0
+    ) -> Neighbours:
+        """Find the neighbours."""
 
 
 _HOST = np.empty((0, 0))
@@ -265,8 +310,13 @@ _HOST = np.empty((0, 0))
 def host_search(index: Index, placement: Placement, options: Options) -> Search:
     """Make a function that searches an index for queries from the host."""
 
-    def search(queries: QuantisedRows, n_neighbors: int, beta: float) -> Neighbours:
+    def search(
+        queries: QuantisedRows, n_neighbors: int, beta: float, postings: int = 0
+    ) -> Neighbours:
         wanted = max(1, min(n_neighbors, index.n_rows))
+        if postings:
+            cap = Cap(postings, rows_to_rescore(postings, wanted), index.feature_counts)
+            return index.search_capped(queries, wanted, beta, cap, None, options)
         found = index.search(placement.rows(queries), wanted, beta, None, options)
         return Neighbours(*placement.as_input_kind(_HOST, *found))
 

@@ -30,6 +30,8 @@ class ShardFolder(NamedTuple):
     label_names: list[str] | None
     ranker: StoredRecipe | None = None
     """What ranks the labels of neighbours that the shards have found."""
+    postings: int = 0
+    """Cap of the search; 0 is exact."""
     features: InputFeatures | None = None
     """Of a single model; shards have no names and take no texts."""
 
@@ -102,11 +104,12 @@ def read(path: str | os.PathLike[str], **params: Any) -> ShardFolder:
         ranker = _recipe(folder, record["ranker"]) if record.get("ranker") else None
         widths = int(record["n_features"]), int(record["n_labels"])
         saved, names = record["params"], record["label_names"]
+        postings = int(record["postings"])
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{folder / FILE}: is not a list of shards: {error}") from error
     if ranker is not None:
         _check_trained(saved, params)
-    return ShardFolder(recipes, *widths, saved | params, names, ranker)
+    return ShardFolder(recipes, *widths, saved | params, names, ranker, postings)
 
 
 def _recipe(folder: Path, saved: dict[str, Any]) -> StoredRecipe:
@@ -117,11 +120,14 @@ def _recipe(folder: Path, saved: dict[str, Any]) -> StoredRecipe:
 def _single(folder: Path, params: dict[str, Any]) -> ShardFolder:
     clf = load(folder)
     recipe = StoredRecipe(str(folder), model_digest(folder), clf.n_samples_fit_)
-    saved = clf.current_model().ranking.settings._asdict()
+    ranking = clf.current_model().ranking
+    saved, postings = ranking.settings._asdict(), ranking.postings
     if is_ranked(clf):
         _check_trained(saved, params)
     widths = clf.n_features_in_, clf.n_labels_
-    return ShardFolder([recipe], *widths, saved | params, clf.label_names_, features=clf)
+    return ShardFolder(
+        [recipe], *widths, saved | params, clf.label_names_, features=clf, postings=postings
+    )
 
 
 def _check_trained(trained: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

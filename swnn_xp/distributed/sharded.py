@@ -19,9 +19,10 @@ import scipy.sparse as sp
 from dask import delayed
 from distributed import Client, Future, wait
 
-from swnn_kernels.records import check_voters
+from swnn_kernels.records import Cap, check_voters, rows_to_rescore
 from swnn_xp.backends import Settings
 from swnn_xp.bulk.sources import widened
+from swnn_xp.capped import Shortlist, best_of, merge_shortlists, shifted_shortlist
 from swnn_xp.checks import check_count, check_names, check_width
 from swnn_xp.classifier import SWNNClassifier
 from swnn_xp.distributed import shard_folder
@@ -44,6 +45,7 @@ from swnn_xp.distributed.shards import (
 from swnn_xp.loading import AnyModel, is_ranked
 from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
 from swnn_xp.rows.canonical import canonical_rows, label_rows, to_csr
+from swnn_xp.rows.input_kind import host_array
 from swnn_xp.rows.records import LabelRows, QuantisedRows, stack_rows, take_rows
 from swnn_xp.search import merge, padded, shifted
 from swnn_xp.vote import rank_in_blocks, ranked_shares
@@ -64,6 +66,26 @@ def search_shard(shard: Shard, X: Any, n_neighbors: int, beta: float) -> Neighbo
     found = model.with_ids(model.search(queries, n_neighbors, beta, options))
     kind = X.quantised if quantised else X
     return shifted(Neighbours(*model.placement.as_input_kind(kind, *found)), shard.first)
+
+
+def counts_of_shard(shard: Shard) -> Any:
+    """Number of a shard's rows of each feature."""
+    return shard.clf.current_model().feature_counts
+
+
+def make_cap(postings: int, n_neighbors: int, counts: list[Any]) -> Cap:
+    """How far a capped search of all shards goes."""
+    return Cap(postings, rows_to_rescore(postings, n_neighbors), np.sum(counts, axis=0))
+
+
+def shortlist_of_shard(shard: Shard, X: Any, beta: float, cap: Cap) -> Shortlist:
+    """Find a shard's rows for a capped search: those with the best scores."""
+    model, options = shard.clf.current_model(), shard.clf.options
+    quantised = isinstance(X, QuantisedRows)
+    queries = X if quantised else model.queries(X).scaled
+    found = model.shortlist(queries, beta, cap, options)
+    ids = model.with_ids(Neighbours(found.similarities, found.ids)).ids
+    return shifted_shortlist(found._replace(ids=host_array(ids)), shard.first)
 
 
 def labels_of_winners(shard: Shard, found: Neighbours) -> KnownLabels:
@@ -136,6 +158,8 @@ class ShardedClassifier:
     ranker : Recipe, optional
         How to make the ranker of a `SWNNRanker`: neighbours that the shards find are merged, then
         ranked once.
+    postings : int, default 0
+        Cap of the search, as the ranker was trained with; 0 is exact.
     **params
         Those of `SWNNClassifier`: ``n_neighbors``, ``alpha``, ``beta``, ``backend``, ... The
         backend is the shards': ``"cupy"`` on workers that have a GPU.
@@ -163,19 +187,21 @@ class ShardedClassifier:
         n_labels: int,
         *,
         ranker: Recipe | None = None,
+        postings: int = 0,
         **params: Any,
     ) -> None:
         self._clf = SWNNClassifier(**params)
         self._clf.check_params()
         if not recipes or not sum(recipe.n_rows for recipe in recipes):
             raise ValueError("there are no training rows")
-        self.client = client
+        self.client, self._postings = client, postings
         self.recipes = list(recipes)
         self.n_features_in_, self.n_labels_ = n_features, n_labels
         self.n_samples_fit_ = sum(recipe.n_rows for recipe in recipes)
         params = self._clf.get_params()
         self._shards = [self._submit(make_shard, recipe, params) for recipe in recipes]
         self._ranker = None if ranker is None else self._submit(make_shard, ranker, params)
+        self._counts: list[Future] = []  # of the shards, once a capped search needs them
 
     @classmethod
     def from_matrices(
@@ -252,7 +278,10 @@ class ShardedClassifier:
         """
         found = shard_folder.read(path, **params)
         widths = found.n_features, found.n_labels
-        return cls(client, found.recipes, *widths, ranker=found.ranker, **found.params)
+        return cls(
+            client, found.recipes, *widths, ranker=found.ranker, postings=found.postings,
+            **found.params,
+        )  # fmt: skip
 
     @classmethod
     def from_fitted(
@@ -277,7 +306,8 @@ class ShardedClassifier:
         ranker = RankerRecipe(without_rows(clf, model)) if is_ranked(clf) else None
         widths = model.n_features, model.labels.n_labels
         params = model.ranking.settings._asdict() | params
-        return cls(client, recipes, *widths, ranker=ranker, **params)
+        postings = model.ranking.postings
+        return cls(client, recipes, *widths, ranker=ranker, postings=postings, **params)
 
     def save(self, path: str | os.PathLike[str], label_names: list[str] | None = None) -> None:
         """Write the shards, each on its worker, to a folder on a shared path, for `load`."""
@@ -298,6 +328,7 @@ class ShardedClassifier:
             n_features=self.n_features_in_,
             n_labels=self.n_labels_,
             params=shard_folder.answer_params(self._clf.get_params()),
+            postings=self._postings,
             label_names=label_names,
         )
 
@@ -315,7 +346,7 @@ class ShardedClassifier:
         wanted = self._clf.n_neighbors if n_neighbors is None else n_neighbors
         check_count(wanted, "n_neighbors")
         wanted, blocks, beta = int(wanted), self._blocks(X), self._clf.settings.beta
-        found = [self.find_rows(block, wanted, beta) for block in blocks]
+        found = [self.find_rows(block, wanted, beta, self._postings) for block in blocks]
         futures = [self._submit(padded, future, wanted) for future in found]
         return Neighbours(*_arrays(futures, blocks, wanted, ("float64", "int64")))
 
@@ -333,25 +364,39 @@ class ShardedClassifier:
         if len(self._shards) == 1 and self._ranker is None:
             return self._submit(rank_by_shard, self._shards[0], block, settings, k)
         voters = check_voters(min(settings.n_neighbors, self.n_samples_fit_))
-        found = self._merged(block, voters, settings.beta)
+        found = self._merged(block, voters, settings.beta, self._postings)
         known = [self._submit(labels_of_winners, shard, found) for shard in self._shards]
         if self._ranker is not None:
             return self._submit(rank_of_winners, self._ranker, block, found, known, k)
         memory = int(self._clf.memory_budget)
         return self._submit(vote_of_winners, found, known, settings.alpha, k, memory)
 
-    def find_rows(self, queries: Any, n_neighbors: int, beta: float) -> Future:
-        """Find the rows most similar to a matrix or quantised rows: a future of `Neighbours`."""
-        return self._merged(self._submit(same, queries), n_neighbors, beta)
+    def find_rows(self, queries: Any, n_neighbors: int, beta: float, postings: int = 0) -> Future:
+        """Find the rows most similar to a matrix or quantised rows: a future of `Neighbours`.
 
-    def _merged(self, block: Future, n_neighbors: int, beta: float) -> Future:
-        """Search all shards and merge their neighbours pairwise."""
+        ``postings`` caps the search; 0 is exact.
+        """
+        return self._merged(self._submit(same, queries), n_neighbors, beta, postings)
+
+    def _merged(self, block: Future, n_neighbors: int, beta: float, postings: int) -> Future:
+        """Search all shards and merge what they find pairwise."""
         wanted = min(n_neighbors, self.n_samples_fit_)  # S may be far beyond the number of rows
-        level = [self._submit(search_shard, shard, block, wanted, beta) for shard in self._shards]
+        if not postings:
+            parts = [self._submit(search_shard, s, block, wanted, beta) for s in self._shards]
+            return self._joined(merge, parts, wanted)
+        if not self._counts:
+            self._counts = [self._submit(counts_of_shard, shard) for shard in self._shards]
+        cap = self._submit(make_cap, postings, wanted, self._counts)
+        parts = [self._submit(shortlist_of_shard, s, block, beta, cap) for s in self._shards]
+        kept = rows_to_rescore(postings, wanted)
+        return self._submit(best_of, self._joined(merge_shortlists, parts, kept), wanted)
+
+    def _joined(self, join: Any, level: list[Future], n_kept: int) -> Future:
+        """Merge lists of the shards' rows pairwise."""
         while len(level) > 1:
             pairs = zip(level[::2], level[1::2], strict=False)
-            merged = [self._submit(merge, one, other, wanted) for one, other in pairs]
-            level = merged + level[len(merged) * 2 :]
+            joined = [self._submit(join, one, other, n_kept) for one, other in pairs]
+            level = joined + level[len(joined) * 2 :]
         return level[0]
 
     def _blocks(self, X: Any) -> list[Any]:

@@ -98,10 +98,13 @@ def _shard_search(client: Client, rows: QuantisedRows, params: dict[str, Any]) -
     recipes = rows_recipes(rows, no_labels, None, count_workers(client))
     shards = ShardedClassifier(client, recipes, rows.n_features, 0, **params)
 
-    def search(queries: QuantisedRows, n_neighbors: int, beta: float) -> Neighbours:
+    def search(
+        queries: QuantisedRows, n_neighbors: int, beta: float, postings: int = 0
+    ) -> Neighbours:
         starts = range(0, max(1, queries.n_rows), BLOCK)
         blocks = [slice_rows(queries, s, min(s + BLOCK, queries.n_rows)) for s in starts]
-        found = client.gather([shards.find_rows(block, n_neighbors, beta) for block in blocks])
+        futures = [shards.find_rows(block, n_neighbors, beta, postings) for block in blocks]
+        found = client.gather(futures)
         sims, ids = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         return Neighbours(sims, ids)
 

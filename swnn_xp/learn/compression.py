@@ -49,7 +49,7 @@ def train_part(
         on_progress("choosing rows", 0, 1)
         ready = _compressed(ready, keep, backend)
     ranking = train(ready.training, ready.search, ready.settings, on_progress)
-    return replace(ready.model, ranking=ranking)
+    return replace(ready.model, ranking=replace(ranking, cap_cost=ready.cap_cost))
 
 
 def _compressed(ready: Prepared, keep: float, backend: SearchBackend) -> Prepared:
@@ -131,6 +131,7 @@ def prepare_again(model: Model, settings: TrainingSettings, backend: SearchBacke
         n_neighbors=ranking.selection.cuts[-1],
         n_candidates=ranking.selection.n_candidates,
         centroids=any(source.name == Centroids.name for source in ranking.sources),
+        search=ranking.postings or "exact",
     )
     used = model.feature_weights
     scaled_models = ranking.descent_params.scale_power > 0
@@ -148,6 +149,7 @@ def prepare_again(model: Model, settings: TrainingSettings, backend: SearchBacke
         sized,
         settings,
         ranking.recall,
+        ranking.cap_cost,
     )
     names = ranking.names
     return with_sources(ready, backend, None if names is None else names.given)

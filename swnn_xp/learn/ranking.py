@@ -100,6 +100,9 @@ class CandidateRanking(LabelRanking):
     """The estimator's parameters at training."""
     sources: tuple[Source, ...] = ()
     """What lists candidates beside the neighbours; `Selection.sources` has their shapes."""
+    postings: int = 0
+    cap_cost: float | None = None
+    """Points of precision that a cap cost on held-out rows; None if that was not asked."""
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what is cached: copies on a device can't be pickled, and are quickly made again.
@@ -317,6 +320,8 @@ class CandidateRanking(LabelRanking):
             "alpha": self.selection.alpha,
             "beta": self.beta,
             "recall": self.recall,
+            "postings": self.postings,
+            "cap_cost": self.cap_cost,
             "rule": self.descent_params._asdict(),
         }
         for source in self.sources:
@@ -355,6 +360,10 @@ class CandidateRanking(LabelRanking):
                 **{name: _number(value) for name, value in meta["rule"].items()}
             )
             beta, recall = _number(meta["beta"]), _number(meta["recall"])
+            postings = _count(meta["postings"], _LARGEST_ID)
+            cost = meta["cap_cost"]
+            if type(cost) not in (float, type(None)):
+                raise ValueError(f"cap_cost: {cost!r}")
             counts = _count(meta["n_rows"]), _count(meta["next_id"], _LARGEST_ID)
             trained = Trained(*counts, arrays["label_rows"], arrays["label_next_ids"])
             trained.check()
@@ -369,7 +378,10 @@ class CandidateRanking(LabelRanking):
             known = KnownNeighbours(*(arrays[name] for name in _NEIGHBOURS))
         params = {name: value for name, value in saved.params.items() if name != "threshold"}
         more = calibration_from(saved), trained, known
-        return cls(ranker, selection, beta, n_features, recall, descent, *more, params, sources)
+        return cls(
+            ranker, selection, beta, n_features, recall, descent, *more, params, sources,
+            postings, cost,
+        )  # fmt: skip
 
 
 def ranking_of(model: Model) -> CandidateRanking:

@@ -106,7 +106,8 @@ def relearn_labels(
     ranker = replace_models(ranking.checked_ranker, models, wanted)
     added = rarity(model.label_counts, model.n_rows, settings.rare_labels)
     ranker = ranker._replace(biases=ranker.biases + np.where(wanted, added, 0))
-    ranking = replace(ranking, ranker=ranker, trained=trained, known=by_id(model, near))
+    known = None if ranking.postings else by_id(model, near)
+    ranking = replace(ranking, ranker=ranker, trained=trained, known=known)
     return replace(model, ranking=ranking, version=model.version + 1)
 
 
@@ -124,7 +125,8 @@ def _searcher(
         for first in range(0, asked.size, step):
             some = asked[first : first + step]
             queries = model.placement.rows(take_rows(scaled, some))
-            found = model.search(queries, _width(model), model.ranking.settings.beta, options)
+            beta, postings = model.ranking.settings.beta, model.ranking.postings
+            found = model.search(queries, _width(model), beta, options, postings)
             yield some, Neighbours(*model.placement.as_input_kind(_HOST, *found))
             on_progress("neighbours", first + some.size, asked.size)
 

@@ -17,6 +17,8 @@ _USUAL_ROWS = 50  # a label with this many rows gets C itself
 _LARGEST_FACTOR = 2.0  # the C of a label differs from that by at most this factor
 _NEIGHBOURS, _MORE_NEIGHBOURS = 75, 100
 _CANDIDATES, _MORE_CANDIDATES = 100, 200
+_POSTINGS = 5_000  # cap of the search
+_MANY_ROWS = 100_000
 _FIRST_CUTS, _FIRST_CUTS_OF_PART = (5, 25), (1, 5)
 
 
@@ -57,6 +59,26 @@ class TrainingSettings(NamedTuple):
     centroids: bool | Auto = "auto"
     centroids_scaled: bool = True
     first_cuts: tuple[int, ...] = _FIRST_CUTS  # neighbours that vote at the cuts before the last
+    search: Literal["exact", "capped"] | Auto | int = "exact"  # a number caps the postings
+
+    @property
+    def postings(self) -> int:
+        """Cap of the search for neighbours; 0 if it is exact.
+
+        Examples
+        --------
+        >>> TrainingSettings(search="capped").postings
+        5000
+        """
+        if self.search == "exact":
+            return 0
+        return _POSTINGS if isinstance(self.search, str) else self.search
+
+    def for_rows(self, n_rows: int) -> TrainingSettings:
+        """Settings that leave the search open only where rows are so many that a cap may pay."""
+        if self.search == "auto" and n_rows < _MANY_ROWS:
+            return self._replace(search="exact")
+        return self
 
     @property
     def cuts(self) -> tuple[int, ...]:

@@ -62,6 +62,7 @@ from swnn_xp.model.calibration import (
 )
 from swnn_xp.model.changes import new_model
 from swnn_xp.model.model import Model, Queries
+from swnn_xp.progress import note
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import quantise_rows
 from swnn_xp.rows.excluded import without_labels
@@ -115,6 +116,7 @@ _WEIGHT_ENTRIES = 1_500_000  # ... but from no fewer rows than have this many no
 _LEAST_TRIAL_ROWS = 1_000
 _TRIAL_ROWS = 3_000, 10_000  # that feature weights are tried on: a tenth of all, within these
 _TRIAL_RANKS = 1, 3, 5
+_CAP_COST = 0.2  # points of precision that a cap may cost where it is left to the data
 _LONG_ROW = 40  # features: in shorter rows, scaled ones would make their lengths too different
 _CANDIDATE_BYTES = 13, 10  # temporaries of a candidate, and of each of its cuts
 _NEIGHBOUR_BYTES = 16
@@ -298,6 +300,8 @@ class Use(NamedTuple):
 
     search: bool
     label_models: bool
+    cap_cost: float | None = None
+    """Points of precision that capping the search costs; None if that was not asked."""
 
 
 def use_of_weights(
@@ -307,7 +311,7 @@ def use_of_weights(
     backend: SearchBackend,
     on_progress: Progress,
 ) -> Use:
-    """Try feature weights in the search, and then in the label models of long rows.
+    """Try feature weights in the search, then in the label models of long rows, then a cap.
 
     Rows that the first round's label models were not trained on are ranked by them and by the votes
     of its other rows. The search uses weights, which help on most data, unless that clearly does
@@ -316,13 +320,14 @@ def use_of_weights(
     on_progress = _of_weights(on_progress)
     is_long = rows.indices.size >= _LONG_ROW * labels.n_rows
     tried = first.unseen(labels.n_rows)
-    gains: list[list[NDArray[np.float64]]] = [[], []]
+    gains: list[list[NDArray[np.float64]]] = [[], [], []]
     for learned, some in tried:
         on_progress("trial", len(gains[0]), len(tried))
         voters = np.setdiff1d(first.whole.rows, some, assume_unique=True)
         asked, others = (Part(take_rows(rows, of), take_rows(labels, of)) for of in (some, voters))
+        settings = _with_share(first.settings, voters.size / labels.n_rows)
         unscaled, weighted = (
-            Trial.run(asked, others, used, first.settings, backend)
+            Trial.run(asked, others, used, settings, backend)
             for used in (None, first.weights(learned))
         )
         ranking = first.ranking(learned, on_progress)
@@ -331,9 +336,36 @@ def use_of_weights(
         if is_long:
             scaled = first.ranking(learned, on_progress, scaled=True)
             gains[1].append(weighted.precision(scaled) - usual)
+        if first.settings.search == "auto":
+            gains[2].append(weighted.exact(settings.beta).precision(ranking) - usual)
     search = not tried or _UNLESS_THEY_HARM.kept(np.concatenate(gains[0]))
     label_models = not tried or not is_long or float(np.concatenate(gains[1]).mean()) > 0
-    return Use(search, search and is_long and label_models)
+    cost = 100 * float(np.concatenate(gains[2]).mean()) if gains[2] else None
+    return Use(search, search and is_long and label_models, cost)
+
+
+def _with_share(settings: TrainingSettings, share: float) -> TrainingSettings:
+    """Settings for a part of the rows whose cap takes about the features that it takes of all."""
+    if not settings.postings:
+        return settings
+    return settings._replace(search=max(1, round(settings.postings * share)))
+
+
+def cap_or_exact(settings: TrainingSettings, cost: float | None) -> TrainingSettings:
+    """Settle how neighbours are searched, given the points of precision that a cap costs, if known.
+
+    Examples
+    --------
+    >>> cap_or_exact(TrainingSettings(search="auto"), 0.5).search
+    'exact'
+    """
+    if settings.search != "auto":
+        return settings
+    capped = cost is not None and cost < _CAP_COST
+    if cost is not None:
+        chosen = f"capped at {settings.postings} postings" if capped else "exact"
+        note(f"search: {chosen}; a cap costs {cost:.2f} points of precision on held-out rows")
+    return settings._replace(search=settings.postings if capped else "exact")
 
 
 class Part(NamedTuple):
@@ -367,8 +399,14 @@ class Trial(NamedTuple):
         model = new_model(index_class, placement, scaled, voters.labels)
         queries = Queries(asked.rows, placement, weights)
         S = model.n_voters(settings.cuts[-1])
-        found = model.search(queries.scaled, S, settings.beta, options)
+        found = model.search(queries.scaled, S, settings.beta, options, settings.postings)
         return cls(model, queries, found, asked.labels, options)
+
+    def exact(self, beta: float) -> Trial:
+        """The same rows, searched without a cap."""
+        model, queries, found, _, options = self
+        S = found.ids.shape[1]
+        return self._replace(found=model.search(queries.scaled, S, beta, options))
 
     def precision(self, ranking: CandidateRanking) -> NDArray[np.float64]:
         """Mean of P@1, P@3 and P@5 of each row."""
@@ -397,7 +435,8 @@ def train(
     """
     training = with_useful_sources(training, search, settings, on_progress)
     found, known = find_neighbours(training, search, settings, on_progress), list[KnownNeighbours]()
-    if training.representatives is None:  # else relearning would need rows that were not kept
+    # Relearning would need rows that were not kept, or search anew, as what is rare has changed.
+    if training.representatives is None and not settings.postings:
         found = record_neighbours(found, training.scaled.n_rows, settings.cuts[-1] + 1, known)
     blocks = to_candidates(training, found, settings)
     stats = measure_candidates(training, blocks, settings, on_progress)
@@ -566,6 +605,7 @@ def _ranking(
         stats.recall,
         descent,
         sources=tuple(each.source for each in training.sources),
+        postings=settings.postings,
     )
 
 
@@ -663,7 +703,8 @@ def find_neighbours(
     size = block_size(selection, settings)
     for first in range(0, scaled.n_rows, size):
         last = min(first + size, scaled.n_rows)
-        yield search(slice_rows(scaled, first, last), selection.cuts[-1] + 1, settings.beta)
+        some, wanted = slice_rows(scaled, first, last), selection.cuts[-1] + 1
+        yield search(some, wanted, settings.beta, settings.postings)
         on_progress("neighbours", last, scaled.n_rows)
 
 
@@ -791,6 +832,8 @@ class Prepared(NamedTuple):
     """As they were given."""
     recall: float
     """Of the first round; 1 without one."""
+    cap_cost: float | None = None
+    """Points of precision that a cap costs; None if that was not asked."""
 
 
 def prepare(
@@ -808,12 +851,14 @@ def prepare(
     """Learn feature weights, if wanted, and index the rows, scaled by them where that helps."""
     index_class, placement, options = backend
     weights, recall, use = None, 1.0, Use(False, False)
+    settings = settings.for_rows(labels.n_rows)
     if weighted:
         index = host_indexer(index_class, placement, options)
         first = first_round(rows, labels, settings, index, on_progress, excluded)
         recall, use = first.stats.recall, use_of_weights(first, rows, labels, backend, on_progress)
         weights = first.weights(first.whole) if use.search else None
         del first  # it holds pairs and models of many rows
+    settings = cap_or_exact(settings, use.cap_cost)
     unscaled, scaled = quantise_rows(rows), quantise_rows(rows, weights)
     model = new_model(index_class, placement, placement.rows(scaled), labels, names or {})
     remote = remote_trainer()
@@ -827,6 +872,7 @@ def prepare(
         settings.with_sizes(recall),
         settings,
         recall,
+        use.cap_cost,
     )
     return with_sources(ready, backend, label_features)
 

@@ -20,13 +20,14 @@ from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 
 from swnn_kernels.parallel import once_property
-from swnn_kernels.records import check_voters
+from swnn_kernels.records import Cap, check_voters, rows_to_rescore
 from swnn_xp.backends import Index, Options, Placement, Settings
+from swnn_xp.capped import Shortlist, best_of, merge_shortlists, shifted_shortlist
 from swnn_xp.checks import check_width
 from swnn_xp.model.targets import Targets
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.canonical import check_label_ids
-from swnn_xp.rows.input_kind import as_texts
+from swnn_xp.rows.input_kind import as_texts, host_rows
 from swnn_xp.rows.records import (
     VALUE_DTYPES,
     Array,
@@ -154,6 +155,9 @@ class LabelRanking(ABC):
     never changes, and gives the same bits wherever the model is.
     """
 
+    postings: int = 0
+    """Cap of the search; 0 if it is exact."""
+
     if TYPE_CHECKING:  # a field of one kind, computed by the other
 
         @property
@@ -163,7 +167,7 @@ class LabelRanking(ABC):
     def find(self, model: Model, queries: Queries, options: Options) -> Neighbours:
         """Find the neighbours that vote, by position."""
         S, _, beta = self.settings
-        return model.search(queries.scaled, model.n_voters(S), beta, options)
+        return model.search(queries.scaled, model.n_voters(S), beta, options, self.postings)
 
     def rank(self, model: Model, queries: Queries, k: int, options: Options) -> Ranking:
         """Rank labels: search, then `rank_found`, unless one call does both."""
@@ -363,9 +367,19 @@ class Model:
         return Queries(rows, self.placement, self.feature_weights)
 
     def search(
-        self, queries: QuantisedRows, n_neighbors: int, beta: float, options: Options
+        self,
+        queries: QuantisedRows,
+        n_neighbors: int,
+        beta: float,
+        options: Options,
+        postings: int = 0,
     ) -> Neighbours:
-        """Find neighbours by position: search each segment and merge what they find."""
+        """Find neighbours by position: search each segment and merge what they find.
+
+        ``postings`` caps the search; 0 is exact.
+        """
+        if postings:
+            return self._search_capped(queries, n_neighbors, beta, postings, options)
         best: Neighbours | None = None
         for segment, offset, removed in zip(
             self.segments, self.offsets, self.placed_removed, strict=True
@@ -375,6 +389,54 @@ class Model:
             best = found if best is None else merge(best, found, n_neighbors)
         assert best is not None
         return best
+
+    def _search_capped(
+        self, queries: QuantisedRows, n_neighbors: int, beta: float, postings: int, options: Options
+    ) -> Neighbours:
+        """Search within a cap; what any segment finds competes with what the others do."""
+        cap = self.cap(postings, n_neighbors)
+        if len(self.segments) == 1:
+            (segment,) = self.segments
+            queries = self._on_host(queries)
+            found = segment.search_capped(queries, n_neighbors, beta, cap, self.removed, options)
+        else:
+            found = best_of(self.shortlist(queries, beta, cap, options), n_neighbors)
+        return Neighbours(*map(self.placement.to_device, found))
+
+    def shortlist(
+        self, queries: QuantisedRows, beta: float, cap: Cap, options: Options
+    ) -> Shortlist:
+        """Find the rows that a capped search compares, by position, on the host."""
+        queries, best = self._on_host(queries), None
+        for segment, offset in zip(self.segments, self.offsets, strict=True):
+            removed = self.removed
+            if removed is not None:
+                removed = removed[offset : offset + segment.n_rows]
+            some = segment.shortlist(queries, beta, cap, removed, options)
+            some = shifted_shortlist(some, offset)
+            best = some if best is None else merge_shortlists(best, some, cap.n_rescored)
+        assert best is not None
+        return best
+
+    def _on_host(self, queries: QuantisedRows) -> QuantisedRows:
+        with self.placement.current():
+            return host_rows(queries)
+
+    def cap(self, postings: int, n_neighbors: int) -> Cap:
+        """How far a capped search goes."""
+        return Cap(postings, rows_to_rescore(postings, n_neighbors), self.feature_counts)
+
+    @once_property
+    def feature_counts(self) -> NDArray[np.int64]:
+        """Number of rows not removed for each feature."""
+        counts = np.zeros(self.n_features, np.int64)
+        for segment, offset in zip(self.segments, self.offsets, strict=True):
+            counts += segment.feature_counts
+            if self.removed is not None:
+                gone = self.removed[offset : offset + segment.n_rows]
+                features = keep_rows(segment.kept_rows, gone).indices
+                counts -= np.bincount(features, minlength=self.n_features)
+        return counts
 
     def n_voters(self, n_neighbors: int) -> int:
         """Number of neighbours that can vote: S may be far beyond the number of rows."""

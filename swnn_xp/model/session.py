@@ -10,7 +10,9 @@ import numpy as np
 from swnn_kernels import Labels
 from swnn_kernels import Session as KernelSession
 from swnn_kernels.answer.joined import JoinedSessions
+from swnn_kernels.records import Cap
 from swnn_xp.backends.numba_ import NumbaIndex
+from swnn_xp.capped import Shortlist, best_of, merge_shortlists, shifted_shortlist
 from swnn_xp.checks import check_count
 from swnn_xp.model.model import Model
 from swnn_xp.results import Neighbours, RankedProbabilities, Ranking
@@ -28,20 +30,22 @@ class Session:
     Rows must be given with ascending ids, without repeats; ids out of range, unsorted ids and
     values that are not finite are refused, nothing else is checked.
 
-    With a ``budget`` only that many rows, those that look best, are compared in full. The
-    neighbours' similarities are still exact, but better neighbours may be missing: `n_unresolved`
-    bounds their number.
+    With ``postings``, neighbours are searched within that cap. Their similarities are still exact,
+    but better neighbours may be missing.
 
     Parameters
     ----------
     current : callable
         Returns the current model, the same object while neither it nor a parameter has changed.
-    budget : int, optional
+    postings : int, optional
+        None: the cap that the model was trained with, if any.
     """
 
-    def __init__(self, current: Callable[[], Model], *, budget: int | None = None) -> None:
+    def __init__(self, current: Callable[[], Model], *, postings: int | None = None) -> None:
+        if postings is not None:
+            check_count(postings, "postings")
         self._current = current
-        self._budget = budget
+        self._postings = postings
         self._open(current())
 
     def predict_one(self, indices: Any, values: Any, k: int = 5) -> Ranking:
@@ -106,16 +110,21 @@ class Session:
 
     def _find_one(self, indices: Any, values: Any) -> Neighbours:
         """Neighbours of one row by position, out of all segments; no more than there are rows."""
+        if self._cap is not None and self._single_session is None:
+            return self._find_one_capped(indices, values, self._cap)
         ids, sims = self._searches.kneighbors_one(indices, values)
         return Neighbours(sims, ids)
 
-    @property
-    def n_unresolved(self) -> int:
-        """Number of rows that could still beat the last neighbour of the last answer.
-
-        0 without a budget, or where the answer is exact all the same.
-        """
-        return sum(session.n_unresolved for session in self._sessions)
+    def _find_one_capped(self, indices: Any, values: Any, cap: Cap) -> Neighbours:
+        merged: Shortlist | None = None
+        for offset, session in zip(self._model.offsets, self._sessions, strict=True):
+            some = Shortlist(*(part[None, :] for part in session.shortlist_one(indices, values)))
+            some = shifted_shortlist(some, offset)
+            merged = some if merged is None else merge_shortlists(merged, some, cap.n_rescored)
+        assert merged is not None
+        S = self._model.n_voters(self._model.ranking.settings.n_neighbors)
+        found = best_of(merged, S)
+        return Neighbours(found.similarities[0], found.ids[0])
 
     def _use_current_model(self) -> None:
         """Use the current model."""
@@ -128,20 +137,23 @@ class Session:
         if not all(isinstance(segment, NumbaIndex) for segment in model.segments):
             raise ValueError(f"a session needs the backend 'numba', not '{model.backend}'")
         is_whole = len(model.segments) == 1
-        sessions = [self._segment_session(model, at) for at in range(len(model.segments))]
+        postings = self._postings or model.ranking.postings
+        S = model.n_voters(model.ranking.settings.n_neighbors)
+        cap = model.cap(postings, S) if postings else None
+        sessions = [self._segment_session(model, at, cap) for at in range(len(model.segments))]
         rank_one = None if is_whole else model.ranking.row_ranker(model)
-        self._sessions, self._model = sessions, model
+        self._sessions, self._model, self._cap = sessions, model, cap
         self._single_session = sessions[0] if is_whole else None
         self._searches = sessions[0] if is_whole else JoinedSessions(sessions, model.offsets)
         self._rank_one: Any = rank_one
 
-    def _segment_session(self, model: Model, at: int) -> Any:
+    def _segment_session(self, model: Model, at: int, cap: Cap | None) -> Any:
         """Open a session of one segment; it ranks labels if there is no other segment."""
         index, first, removed = model.segments[at].kernel_index, model.offsets[at], model.removed  # type: ignore[attr-defined]
         if removed is not None:
             removed = removed[first : first + index.n_rows]
         options: dict[str, Any] = {
-            "removed": removed, "budget": self._budget, "feature_weights": model.feature_weights,
+            "removed": removed, "cap": cap, "feature_weights": model.feature_weights,
         }  # fmt: skip
         settings = model.ranking.settings
         settings = settings._replace(n_neighbors=model.n_voters(settings.n_neighbors))

@@ -137,7 +137,8 @@ class _Run:
         """Try the settings one after the other."""
         began = time.perf_counter()
         ready = self._prepare(on_progress)
-        base = self._ranker.training_settings()._replace(calibrate=False)
+        search = ready.settings.search
+        base = self._ranker.training_settings()._replace(calibrate=False, search=search)
         tried = [
             base._replace(**setting._asdict()).with_sizes(ready.recall)
             for setting in self._settings
@@ -146,7 +147,9 @@ class _Run:
         neighbours = list(find_neighbours(ready.training, ready.search, widest, on_progress))
         queries = self._X[self.fold.test]
         options, S = self._ranker.options, ready.model.n_voters(widest.cuts[-1])
-        asked = ready.model.search(ready.model.queries(queries).scaled, S, widest.beta, options)
+        asked = ready.model.search(
+            ready.model.queries(queries).scaled, S, widest.beta, options, widest.postings
+        )
         self.search_seconds = time.perf_counter() - began
         measure = self._metric.measure(self._Y[self.fold.train])
         for i, labels in self._rankings(ready, tried, neighbours, asked, on_progress):

@@ -33,20 +33,23 @@ def check_topk(clf, X, Y, Q, k):
     k=st.integers(1, 9),
     exponents=st.tuples(exact_exponents, exact_exponents),
     other=st.tuples(st.booleans(), st.sampled_from([0.0, 0.25, 3.0]), st.booleans()),
+    search=st.sampled_from(["exact", "auto", "capped", 1, 4, 20]),
 )
 def test_scores_follow_from_the_stored_integers(
-    ranker, problem: Problem, S, K, k, exponents, other
+    ranker, problem: Problem, S, K, k, exponents, other, search
 ):
     alpha, beta = exponents
     clf = ranker(n_neighbors=S, alpha=alpha, beta=beta, n_candidates=K)
-    clf.set_params(learn_weights=other[0], rare_labels=other[1], centroids=other[2])
+    clf.set_params(learn_weights=other[0], rare_labels=other[1], centroids=other[2], search=search)
     clf.fit(problem.X, problem.Y)
     check_topk(clf, problem.X, problem.Y, problem.Q, k)
 
 
+@pytest.mark.parametrize("search", ["exact", 30, 100])
 @pytest.mark.parametrize("centroids", [False, True])
-def test_several_segments_removed_rows_and_new_labels(ranker, centroids):
-    clf = ranker(n_neighbors=9, n_candidates=4, centroids=centroids).fit(X[:48], Y[:48, :5])
+def test_several_segments_removed_rows_and_new_labels(ranker, centroids, search):
+    clf = ranker(n_neighbors=9, n_candidates=4, centroids=centroids, search=search)
+    clf.fit(X[:48], Y[:48, :5])
     model = oracle.stored(clf)
     assert model[0]["modelled"].size == 5
     clf.partial_fit(X[48:55], Y[48:55]).partial_fit(X[55:56], Y[55:56])
@@ -67,13 +70,16 @@ def test_more_candidates_and_labels_than_there_are(ranker):
     check_topk(clf, X, Y, X[:5], 20)
 
 
+@pytest.mark.parametrize("search", ["exact", 30])
 @pytest.mark.parametrize("centroids", [False, True])
 @pytest.mark.parametrize("budget", [1, 10_000, 300_000])
-def test_blocks_and_threads_do_not_change_the_answer(ranker, budget, centroids):
+def test_blocks_and_threads_do_not_change_the_answer(ranker, budget, centroids, search):
     n = 15 if budget == 1 else 30  # the smallest budget works on one row at a time
     few, theirs = X[:n], Y[:n]
-    one = ranker(n_neighbors=9, centroids=centroids).fit(few, theirs)
-    other = ranker(n_neighbors=9, centroids=centroids, memory_budget=budget, n_jobs=3)
+    one = ranker(n_neighbors=9, centroids=centroids, search=search).fit(few, theirs)
+    other = ranker(
+        n_neighbors=9, centroids=centroids, search=search, memory_budget=budget, n_jobs=3
+    )
     other.fit(few, theirs)
     assert stored_bytes(one) == stored_bytes(other)
     for mine, its in zip(one.predict_topk(few, 5), other.predict_topk(few, 5), strict=True):

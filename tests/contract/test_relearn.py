@@ -26,7 +26,9 @@ def check_same_learned(clf, other):
         np.testing.assert_array_equal(array, its[0][name], err_msg=name)
 
 
-@pytest.mark.parametrize("params", [{}, {"n_neighbors": 9}, {"centroids": True}])
+@pytest.mark.parametrize(
+    "params", [{}, {"n_neighbors": 9}, {"centroids": True}, {"n_neighbors": 9, "search": 90}]
+)
 def test_everything_again_is_a_refit(ranker, params, tmp_path):
     clf = ranker(**params).fit(X[:120], Y[:120, :6])
     clf.partial_fit(X[120:150], Y[120:150]).partial_fit(X[150:], Y[150:]).remove([0, 5, 130])
@@ -45,9 +47,9 @@ def test_everything_again_is_a_refit(ranker, params, tmp_path):
     check_same_learned(again, fresh)
 
 
-@pytest.mark.parametrize("centroids", [False, True])
-def test_all_labels_of_unchanged_rows_stay_what_they_are(ranker, centroids):
-    clf = ranker(n_neighbors=9, centroids=centroids).fit(X, Y)
+@pytest.mark.parametrize(("centroids", "search"), [(False, "exact"), (True, "exact"), (False, 90)])
+def test_all_labels_of_unchanged_rows_stay_what_they_are(ranker, centroids, search):
+    clf = ranker(n_neighbors=9, centroids=centroids, search=search).fit(X, Y)
     before = learned_arrays(clf)
     clf.relearn(range(7))
     for name, array in learned_arrays(clf)[0].items():

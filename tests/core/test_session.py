@@ -4,6 +4,7 @@ import threading
 import tracemalloc
 
 import numpy as np
+import oracle
 import pytest
 import scipy.sparse as sp
 
@@ -107,27 +108,25 @@ def test_needs_numba():
         SWNNClassifier(backend="numpy").fit(X, Y).session()
 
 
-def test_a_budget_tells_what_it_left_open():
-    clf = SWNNClassifier(5).fit(X, Y)
-    exact = clf.kneighbors(Q)
-    for budget in (5, 20, 400):
-        session = clf.session(budget=budget)
-        for i in range(Q.shape[0]):
-            sims, ids = session.kneighbors_one(Q[[i]].indices, Q[[i]].data)
-            missing = set(exact.ids[i].tolist()) - set(ids.tolist())
-            assert len(missing) <= session.n_unresolved
-            assert np.all(sims <= exact.similarities[i])
-    assert session.n_unresolved == 0, "the budget covers all rows"
-    found = [
-        [len(set(clf.session(budget=b).kneighbors_one(Q[[i]].indices, Q[[i]].data).ids.tolist())
-             & set(exact.ids[i].tolist())) for i in range(Q.shape[0])]
-        for b in (5, 10, 20, 25, 26, 50, 200)
-    ]  # fmt: skip
-    means = np.mean(found, axis=1)
-    assert np.all(np.diff(means) >= -0.2), "a larger budget finds as much, but for chance"
-    assert means[-1] == means[-2] == 5
-    with pytest.raises(ValueError, match="budget must be a whole number of at least 1"):
-        clf.session(budget=0)
+@pytest.mark.parametrize("n_segments", [1, 2])
+@pytest.mark.parametrize("postings", [1, 40, 300, 10**6])
+def test_a_session_with_a_cap_is_the_oracle(n_segments, postings):
+    clf = in_segments(n_segments, 5)
+    alive = np.flatnonzero(np.arange(clf.model_.n_positions) % 7)
+    clf.remove(np.arange(0, clf.model_.n_positions, 7))
+    session = clf.session(postings=postings)
+    for query in (Q[[i]] for i in range(5)):
+        sims, ids = session.kneighbors_one(query.indices, query.data)
+        expected = oracle.capped(X.toarray()[alive], query.toarray()[0], 5, 1.0, postings)
+        found = [(sim, i) for sim, i in zip(sims.tolist(), ids.tolist(), strict=True) if i >= 0]
+        assert found == [(sim, alive[i]) for sim, i in expected]
+    clf.compact()
+    for query in (Q[[i]] for i in range(5)):
+        for one, other in zip(
+            session.predict_one(query.indices, query.data),
+            clf.session(postings=postings).predict_one(query.indices, query.data), strict=True,
+        ):  # fmt: skip
+            np.testing.assert_array_equal(one, other)
 
 
 def in_segments(n_segments, n_neighbors=20):
@@ -147,10 +146,10 @@ def test_k_is_a_count(n_segments, k):
     assert session.predict_one([3], [1.0], np.int64(2)).labels.shape == (2,)
 
 
-@pytest.mark.parametrize("budget", [0, 1.5, True, "2"])
-def test_a_budget_is_a_count(budget):
-    with pytest.raises(ValueError, match="budget must be a whole number of at least 1, got"):
-        in_segments(1).session(budget=budget)
+@pytest.mark.parametrize("postings", [0, 1.5, True, "2"])
+def test_a_cap_is_a_count(postings):
+    with pytest.raises(ValueError, match="postings must be a whole number of at least 1, got"):
+        in_segments(1).session(postings=postings)
 
 
 @pytest.mark.parametrize("n_segments", [1, 2])

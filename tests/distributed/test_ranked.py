@@ -34,6 +34,11 @@ def ranked_by_default(learnable):
 
 
 @pytest.fixture(scope="session")
+def capped(learnable):
+    return SWNNRanker(**PARAMS, search=300).fit(*learnable, label_names=NAMES)
+
+
+@pytest.fixture(scope="session")
 def weighted(learnable):
     weights = LearnedWeights(n_neighbors=20).fit(*learnable).feature_weights_
     return SWNNClassifier(n_neighbors=20).fit(*learnable, feature_weights=weights)
@@ -48,7 +53,7 @@ def check(clf, single, X, k=5):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("kind", ["ranked", "ranked_by_default", "weighted"])
+@pytest.mark.parametrize("kind", ["ranked", "ranked_by_default", "capped", "weighted"])
 @pytest.mark.parametrize("n_shards", [1, 3])
 def test_shards_of_a_fitted_model(client, learnable, request, tmp_path, kind, n_shards):
     single, X = request.getfixturevalue(kind), learnable[0][:100]

@@ -40,7 +40,9 @@ def saved_bytes(folder):
     return {path.name: path.read_bytes() for path in data.iterdir()}, manifest
 
 
-@pytest.mark.parametrize("params", [PARAMS, {"n_neighbors": 7, "learn_weights": False}])
+@pytest.mark.parametrize(
+    "params", [PARAMS, PARAMS | {"search": 200}, {"n_neighbors": 7, "learn_weights": False}]
+)
 def test_a_ranker_has_the_same_bytes(client, learnable, tmp_path, params):
     SWNNRanker(**params).fit(*learnable).save(tmp_path / "here")
     fit_on_cluster(SWNNRanker(**params), *learnable, cluster=client).save(tmp_path / "there")

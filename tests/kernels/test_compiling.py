@@ -36,13 +36,14 @@ import numpy as np
 from swnn_kernels.answer import kernels
 from swnn_kernels.warming import _small_index
 from swnn_kernels import Labels, Session, Settings
+from swnn_kernels.records import Cap
 
 index, rows = _small_index()
 labels = Labels.prepare(np.arange(rows.n_rows + 1), np.arange(rows.n_rows))
-for budget in (None, 2):
-    session = Session(index, labels, Settings(1, 1.0, 1.0), method="pruned", budget=budget)
+for cap in (None, Cap(2, 2, np.ones(rows.n_features, np.int64))):
+    session = Session(index, labels, Settings(1, 1.0, 1.0), method="pruned", cap=cap)
     session.predict_one(np.arange(2), np.ones(2), 1)
-    print(len(kernels.answer_within_budget.signatures))
+    print(len(kernels.answer_capped.signatures))
 """
 
 
@@ -55,7 +56,7 @@ def test_literals_and_first_values_of_variables_compile_nothing_more():
     assert run(SMALL) == ["16", "1", "1", "True"]
 
 
-def test_the_budgeted_search_is_compiled_when_it_is_asked_for():
+def test_the_capped_search_is_compiled_when_it_is_asked_for():
     assert run(SESSION) == ["0", "1"]
 
 

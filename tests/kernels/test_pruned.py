@@ -143,25 +143,6 @@ def test_a_row_longer_than_one_by_rounding():
     same(index, canonical(query[None]), 1, 30.0)
 
 
-def test_budget_reports_what_it_left_open():
-    rng = np.random.default_rng(11)
-    rows = skewed(rng, 4000)
-    index = HybridIndex.build(canonical(rows), frequent=0.05, fewest=1)
-    exact, sims = search(index, canonical(rows[100:140]), 5, 1.0)
-    labels = Labels.prepare(np.arange(4001), np.arange(4000))
-    for budget in (5, 50, 100_000):
-        session = Session(index, labels, Settings(5, 1.0, 1.0), budget=budget, method="pruned")
-        for row, expected, best in zip(rows[100:140], exact, sims, strict=True):
-            ids, found = session.kneighbors_one(np.flatnonzero(row), row[row != 0])
-            assert session.n_unresolved >= len(set(expected) - set(ids))
-            assert np.all(found <= best)
-            if budget > 4000:
-                assert session.n_unresolved == 0, "more budget than rows: the answer is exact"
-                np.testing.assert_array_equal(ids, expected)
-    with pytest.raises(ValueError, match="budget"):
-        Session(index, labels, Settings(5, 1.0, 1.0), budget=0)
-
-
 def read_rows(path):
     """Sparse rows of a repository file, without labels."""
     with lzma.open(path, "rt") as file:

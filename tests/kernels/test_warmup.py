@@ -18,7 +18,8 @@ assert not left_out, left_out
 """
 USE_ALL = """
 from swnn_kernels import HybridIndex, Labels, QuantisedRows, Session, Settings, UntrustedIndex
-from swnn_kernels import quantise, rank, search, vote_batch
+from swnn_kernels import quantise, rank, search, search_capped, shortlist, vote_batch
+from swnn_kernels.records import Cap
 indptr, indices = np.array([0, 2, 3, 5], np.int32), np.array([0, 3, 1, 0, 2], np.uint16)
 rows = QuantisedRows(indptr, indices, quantise(indptr, indices, np.ones(5, np.float32)), 4)
 labels, settings = Labels.prepare(np.arange(4), np.arange(3)), Settings(2, 1, 1)
@@ -32,9 +33,16 @@ for frequent in (2.0, 0.5):
             for removed in (None, np.array([True, False, False])):
                 ids, sims = search(index, rows, 2, 0, removed=removed, method=method)
                 rank(index, labels, rows, settings, 2, removed=removed, method=method, n_jobs=2)
-                session = Session(index, labels, settings, removed=removed, method=method, budget=1)
-                session.predict_one([0, 2], [1, 2], 2)
-                session.kneighbors_one(np.array([1], np.int32), np.array([2], np.float32))
+                cap = Cap(2, 2, np.ones(4, np.int32))
+                search_capped(index, rows, 2, 0, cap, removed=removed)
+                shortlist(index, rows, 0, cap, removed=removed)
+                for limit in (None, cap):
+                    session = Session(
+                        index, labels, settings, removed=removed, method=method, cap=limit
+                    )
+                    session.predict_one([0, 2], [1, 2], 2)
+                    session.kneighbors_one(np.array([1], np.int32), np.array([2], np.float32))
+                session.shortlist_one([1], [2])
 vote_batch(labels, ids, sims, 1, 2)
 """
 READ = """
@@ -61,7 +69,7 @@ for params in ({}, {"n_neighbors": 2, "n_candidates": np.int64(2), "C": 1, "n_jo
     clf.explain(X[[0]], 1)
     for _ in range(2):
         clf.session().predict_one([0, 3], [1, 2], 9)
-        clf.session(budget=2).predict_one(np.arange(3), np.ones(3, np.float32))
+        clf.session(postings=2).predict_one(np.arange(3), np.ones(3, np.float32))
         clf.partial_fit(X[:3], Y[:3])
     clf.save(sys.argv[1] + " ranked")
     SWNNRanker.load(sys.argv[1] + " ranked").session().predict_one([1], [1.0])

@@ -104,9 +104,9 @@ def altered(rng, array):
     return copy
 
 
-def within_budget(clf, Q):
-    """Ask a session that may not complete all rows."""
-    session = clf.session(budget=3)
+def within_cap(clf, Q):
+    """Ask a session that reads few postings."""
+    session = clf.session(postings=30)
     for row in range(Q.shape[0]):
         query = Q[[row]]
         query.sort_indices()
@@ -122,7 +122,7 @@ def used(path, Q, **options):
         lambda clf: clf.kneighbors(Q, n_neighbors=700),  # by the reference kernel
         lambda clf: clf.explain(Q[[0]], 3),
         lambda clf: clf.backend_ == "numba" and clf.session().predict_one([0, 9], [1.0, 2.0]),
-        lambda clf: clf.backend_ == "numba" and within_budget(clf, Q),
+        lambda clf: clf.backend_ == "numba" and within_cap(clf, Q),
         lambda clf: clf.topk_probabilities(Q, 3),
         lambda clf: clf.predict(Q),
         lambda clf: clf.partial_fit(Q, np.eye(5, 12)).predict_topk(Q, 3),

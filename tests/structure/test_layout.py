@@ -13,6 +13,7 @@ LAYERS = (
     {"_version", "checks", "notebook", "progress", "results", "sklearn_api"},
     {"rows"},
     {"search"},
+    {"capped"},
     {"vote"},
     {"backends"},
     {"io", "store", "metrics", "summary"},

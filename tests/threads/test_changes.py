@@ -132,10 +132,10 @@ def test_a_call_uses_one_model_though_a_label_arrives(kind, call, monkeypatch):
     assert clf.n_labels_ == 7
 
 
-@pytest.mark.parametrize("budget", [None, 10**6])
-def test_an_open_session_follows_a_ranker_that_is_fitted_or_trained_again(budget):
+@pytest.mark.parametrize("postings", [None, 10**6])
+def test_an_open_session_follows_a_ranker_that_is_fitted_or_trained_again(postings):
     clf = SWNNRanker(n_neighbors=5).fit(X[:100], Y[:100])
-    session = clf.session(budget=budget)
+    session = clf.session(postings=postings)
     steps = [
         lambda: None,
         lambda: clf.set_params(n_neighbors=60).fit(X[:200], Y[:200]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,15 +13,19 @@ from swnn_kernels.index.validation import check_rows
 from swnn_kernels.neighbours.records import Task
 from swnn_kernels.parallel import in_parallel
 from swnn_kernels.records import (
+    Cap,
     QuantisedRows,
     Settings,
+    check_cap,
     check_k,
     check_n_jobs,
     check_removed,
     check_settings,
+    frozen,
 )
 from swnn_kernels.vote import Labels
 
+_NO_COUNTS = frozen(np.zeros(0, np.int64))
 _NO_LABELS = Labels.prepare(np.zeros(1, np.int64), np.zeros(0, np.int32))
 
 
@@ -36,6 +40,8 @@ class _Job:
     k: int
     removed: np.ndarray
     method: str
+    cap: Cap | None = None
+    wants_scores: bool = False
 
 
 def search(
@@ -83,7 +89,8 @@ def search(
     settings = check_settings(Settings(n_neighbors, 0.0, beta))
     checked = _checked(index, queries)
     flags = check_removed(removed, index.n_rows)
-    return _run(_Job(index, _NO_LABELS, checked, settings, 0, flags, method), n_jobs)
+    ids, sims = _run(_Job(index, _NO_LABELS, checked, settings, 0, flags, method), n_jobs)
+    return ids, sims
 
 
 def rank(
@@ -123,7 +130,74 @@ def rank(
     check_fit(index, labels)
     checked = _checked(index, queries)
     flags = check_removed(removed, index.n_rows)
-    return _run(_Job(index, labels, checked, settings, k, flags, method), n_jobs)
+    best, scores = _run(_Job(index, labels, checked, settings, k, flags, method), n_jobs)
+    return best, scores
+
+
+def search_capped(
+    index: HybridIndex,
+    queries: QuantisedRows,
+    n_neighbors: int,
+    beta: float,
+    cap: Cap,
+    *,
+    removed: np.ndarray | None = None,
+    n_jobs: int = 1,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find similar rows of each query by the capped search: arguments and result as for `search`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = QuantisedRows(np.array([0, 1, 2]), np.array([0, 1]), np.array([2**23] * 2), 2)
+    >>> cap = Cap(postings=10, n_rescored=2, counts=np.array([1, 1]))
+    >>> search_capped(HybridIndex.build(rows), rows, 1, 1.0, cap)[0].tolist()
+    [[0], [1]]
+    """
+    ids, sims = _run(_capped_job(index, queries, n_neighbors, beta, cap, removed), n_jobs)
+    return ids, sims
+
+
+def shortlist(
+    index: HybridIndex,
+    queries: QuantisedRows,
+    beta: float,
+    cap: Cap,
+    *,
+    removed: np.ndarray | None = None,
+    n_jobs: int = 1,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Find the rows that the capped search rescores, in no order.
+
+    Returns
+    -------
+    ids, sims, scores : arrays of int64 and float64, (n_queries, at most cap.n_rescored)
+        Rows, their similarities, and by what they were chosen. Missing rows are -1 and 0.
+    """
+    job = replace(_capped_job(index, queries, 1, beta, cap, removed), wants_scores=True)
+    ids, sims, scores = _run(job, n_jobs)
+    return ids, sims, scores
+
+
+def _capped_job(
+    index: HybridIndex,
+    queries: QuantisedRows,
+    n_neighbors: int,
+    beta: float,
+    cap: Cap,
+    removed: np.ndarray | None,
+) -> _Job:
+    settings = check_settings(Settings(n_neighbors, 0.0, beta))
+    queries = queries._replace(n_features=index.n_features).prepared()
+    check_rows(queries, "queries")
+    flags, cap = check_removed(removed, index.n_rows), check_cap(cap, index.n_features)
+    return _Job(index, _NO_LABELS, queries, settings, 0, flags, "auto", cap)
+
+
+def task_of(settings: Settings, wants_labels: int, removed: np.ndarray, cap: Cap | None) -> Task:
+    """What kernels are to do with each query."""
+    postings, counts = (0, _NO_COUNTS) if cap is None else (cap.postings, cap.counts)
+    return Task(settings.alpha, settings.beta, wants_labels, removed, postings, counts)
 
 
 def check_fit(index: HybridIndex, labels: Labels) -> None:
@@ -139,16 +213,20 @@ def _checked(index: HybridIndex, queries: QuantisedRows) -> QuantisedRows:
     return queries
 
 
-def _run(job: _Job, n_jobs: int) -> tuple[np.ndarray, np.ndarray]:
+def _run(job: _Job, n_jobs: int) -> tuple[np.ndarray, ...]:
     """Answer all queries."""
     queries, settings = job.queries, job.settings
-    ids = np.empty((queries.n_rows, job.k or settings.n_neighbors), dtype=np.int64)
-    values = np.empty(ids.shape)
+    n_rescored = 0 if job.cap is None else job.cap.n_rescored
+    width = job.k or settings.n_neighbors
+    if job.wants_scores:
+        width = min(n_rescored, job.index.n_rows)
+    ids = np.empty((queries.n_rows, width), dtype=np.int64)
+    out = ids, *(np.empty(ids.shape) for _ in range(1 + job.wants_scores))
     longest = int(np.diff(queries.indptr).max(initial=0))
-    task = Task(settings.alpha, settings.beta, -1, int(job.k > 0), job.removed)
+    task = task_of(settings, int(job.k > 0), job.removed, job.cap)
 
-    wanted = job.labels, job.method, settings.n_neighbors, job.k
-    pruned = is_pruned(job.index, job.method, settings.n_neighbors, longest)
+    wanted = job.labels, job.method, settings.n_neighbors, job.k, n_rescored
+    pruned = not n_rescored and is_pruned(job.index, job.method, settings.n_neighbors, longest)
 
     def fits(held: Searcher) -> bool:
         (labels, *rest), (own, *others) = held.made_for, wanted
@@ -156,12 +234,12 @@ def _run(job: _Job, n_jobs: int) -> tuple[np.ndarray, np.ndarray]:
         return same and held.is_pruned == pruned and held.longest >= longest
 
     def make() -> Searcher:
-        return Searcher(job.index, *wanted, longest)
+        return Searcher(job.index, *wanted[:-1], longest, n_rescored)
 
     def answer(first: int, last: int) -> None:
         mine = queries._replace(indptr=queries.indptr[first : last + 1])
         with job.index.searchers.lend(fits, make) as searcher:
-            searcher.answer(table(task), table(mine), (ids[first:last], values[first:last]))
+            searcher.answer(table(task), table(mine), tuple(part[first:last] for part in out))
 
     in_parallel(answer, queries.n_rows, check_n_jobs(n_jobs))
-    return ids, values
+    return out

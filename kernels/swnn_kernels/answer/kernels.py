@@ -14,7 +14,7 @@ from swnn_kernels._numba import Table, inline, kernel, struct_view
 from swnn_kernels.fixed_point import quantise_row
 from swnn_kernels.heap import sort_best_first
 from swnn_kernels.index.arrays import Postings, PrunedIndex
-from swnn_kernels.neighbours.budget import search_within_budget
+from swnn_kernels.neighbours.capped import CapBuffers, CapQuery, best_by_score, search_capped
 from swnn_kernels.neighbours.exhaustive import search_exhaustive
 from swnn_kernels.neighbours.pruned import search_pruned
 from swnn_kernels.neighbours.records import PruneBuffers, Query, QueryBuffers, Task
@@ -25,8 +25,6 @@ BAD_IDS = -1
 BAD_VALUES = -2
 UNCHECKED = 1
 """What may be wrong with a raw query, and what has to be done before it is answered."""
-DECLINED = 2
-"""The budgeted search leaves a query to the pruned one."""
 
 
 class RawQuery(NamedTuple):
@@ -75,7 +73,30 @@ class PrunedCall(NamedTuple):
     values: Float64
 
 
+class CappedCall(NamedTuple):
+    """Queries, what the capped search needs to answer them, and where answers go."""
+
+    forward: QuantisedRows
+    postings: Postings
+    buffers: QueryBuffers
+    own: CapBuffers
+    labels: Labels
+    task: Task
+    queries: QuantisedRows
+    raw: RawQuery
+    ids: Int64  # answers of all queries, one after the other
+    values: Float64
+
+
+class ShortlistCall(NamedTuple):
+    """A capped call whose answers are the rows with the best scores, and these scores."""
+
+    call: CappedCall
+    scores: Float64
+
+
 _open_exhaustive, _open_pruned = struct_view(ExhaustiveCall), struct_view(PrunedCall)
+_open_capped, _open_shortlist = struct_view(CappedCall), struct_view(ShortlistCall)
 
 
 @inline
@@ -119,7 +140,7 @@ def load_raw(
 
 
 @inline
-def _load(call: ExhaustiveCall | PrunedCall, size: Int) -> Int:
+def _load(call: ExhaustiveCall | PrunedCall | CappedCall, size: Int) -> Int:
     """Put the first ``size`` entries of the raw query into the buffers, as the only query.
 
     Returns a fault below 0, UNCHECKED if a postings list has yet to be checked, or 0.
@@ -163,7 +184,7 @@ def _write_labels(buffers: QueryBuffers, n_best: Int, labels: Int64, scores: Flo
 
 
 @inline
-def _write_answer(call: ExhaustiveCall | PrunedCall, q: Int, found: Int) -> None:
+def _write_answer(call: ExhaustiveCall | PrunedCall | CappedCall, q: Int, found: Int) -> None:
     """Sort the neighbours and write them, or the labels they vote for."""
     buffers, task = call.buffers, call.task
     width = call.ids.size // (call.queries.indptr.size - 1)
@@ -216,18 +237,47 @@ def answer_pruned(call_table: Table[PrunedCall], size: Int) -> Int:
     return fault
 
 
-@kernel
-def answer_within_budget(call_table: Table[PrunedCall], size: Int) -> Int:
-    """Answer the raw query by the budgeted search; a kernel apart, for it is seldom asked for.
+@inline
+def _cap_query(call: CappedCall, q: Int) -> CapQuery:
+    """Load a canonical query."""
+    loaded = _load_quantised(call.buffers, call.queries, q)
+    return CapQuery(call.forward, call.postings, call.buffers, call.own, call.task, loaded)
 
-    Returns what `_load` does, or DECLINED.
+
+@kernel
+def answer_capped(call_table: Table[CappedCall], size: Int) -> Int:
+    """Answer canonical queries by the capped search, or the raw one if its size is not -1.
+
+    Returns what `_load` does.
     """
-    call = _open_pruned(call_table)
-    fault = _load(call, size)
+    call = _open_capped(call_table)
+    fault = _load(call, size) if size >= 0 else 0
     if fault != 0:
         return fault
-    found = search_within_budget(_query(call, 0))
-    if found < 0:
-        return DECLINED
-    _write_answer(call, 0, found)
+    for q in range(call.queries.indptr.size - 1):
+        _write_answer(call, q, search_capped(_cap_query(call, q)))
+    return fault
+
+
+@inline
+def _write_shortlist(short: ShortlistCall, q: Int, kept: Int) -> None:
+    """Copy rows, similarities and scores; missing ones are -1 and 0."""
+    call, own = short.call, short.call.own
+    width = own.rows.size
+    for i in range(width):
+        at = q * width + i
+        call.ids[at] = own.rows[i] if i < kept else -1
+        call.values[at] = own.sims[i] if i < kept else 0.0
+        short.scores[at] = own.scores[i] if i < kept else 0.0
+
+
+@kernel
+def shortlist(call_table: Table[ShortlistCall], size: Int) -> Int:
+    """Find the rows with the best scores of canonical queries, or of the raw one; see above."""
+    short = _open_shortlist(call_table)
+    fault = _load(short.call, size) if size >= 0 else 0
+    if fault != 0:
+        return fault
+    for q in range(short.call.queries.indptr.size - 1):
+        _write_shortlist(short, q, best_by_score(_cap_query(short.call, q)))
     return fault

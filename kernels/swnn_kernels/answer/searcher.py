@@ -16,6 +16,7 @@ from swnn_kernels._numba import Table, table
 from swnn_kernels.answer import kernels
 from swnn_kernels.index.arrays import STEP_ROWS, STEP_WORDS
 from swnn_kernels.index.hybrid import HybridIndex
+from swnn_kernels.neighbours.capped import CapBuffers, inverse_roots
 from swnn_kernels.neighbours.records import (
     BLOCK,
     BUCKETS,
@@ -101,9 +102,8 @@ def _words(lines: int) -> np.ndarray:
     return aligned_zeros(lines * STEP_WORDS, np.uint64)
 
 
-def prune_buffers(index: HybridIndex, longest: int, budget: int) -> PruneBuffers:
+def prune_buffers(index: HybridIndex, longest: int) -> PruneBuffers:
     """Buffers of the pruned search for queries of at most ``longest`` features."""
-    n_scores = index.stored.row_sizes.size if budget >= 0 else 0
     groups = groups_of(longest)
     summands = groups * GROUP_PLANES * SIGNIFICANT
     room = summands // 6 + 64  # carries are an eighth of the lines added, carries included
@@ -136,8 +136,7 @@ def prune_buffers(index: HybridIndex, longest: int, budget: int) -> PruneBuffers
         row_sums=aligned_zeros(4 * SUMS, np.uint8),
         masks=np.zeros(STEP_ROWS // LANES, dtype=np.uint8),
         upper_bounds=_floats(FIRST),
-        scores=_floats(n_scores),
-        maxima=_floats(max(FIRST, n_scores) // LANES * 9 // 8),
+        maxima=_floats(FIRST // LANES * 9 // 8),
         touched=np.zeros(index.n_rows + 1, dtype=np.uint32),
         candidate_rows=_integers(CANDIDATES),
         candidate_overlaps=_integers(CANDIDATES),
@@ -150,14 +149,22 @@ def prune_buffers(index: HybridIndex, longest: int, budget: int) -> PruneBuffers
         bitmaps_read=_integers(1),
         rows_rescored=_integers(1),
         sparse_credit=_integers(1),
-        n_unresolved=_integers(1),
     )
 
 
-def _answer_within_budget(call_table: Table[kernels.PrunedCall], size: int) -> int:
-    """Answer the raw query within the budget, or by the pruned search where that is as fast."""
-    fault: int = kernels.answer_within_budget(call_table, size)
-    return kernels.answer_pruned(call_table, size) if fault == kernels.DECLINED else fault
+def cap_buffers(index: HybridIndex, longest: int, n_rescored: int) -> CapBuffers:
+    """Buffers of the capped search for queries of at most ``longest`` features."""
+    kept = min(n_rescored, index.n_rows)
+    return CapBuffers(
+        counts=np.empty(longest),
+        positions=_integers(longest),
+        of_feature=np.zeros(index.n_features, dtype=np.int32),
+        roots=inverse_roots(longest + index.largest_row),
+        touched=np.zeros(index.n_rows + 1, dtype=np.uint32),
+        scores=np.empty(kept),
+        rows=_integers(kept),
+        sims=np.empty(kept),
+    )
 
 
 class Searcher:
@@ -165,22 +172,25 @@ class Searcher:
 
     def __init__(
         self, index: HybridIndex, labels: Labels, method: str, n_neighbors: int, k: int,
-        longest: int, budget: int = -1,
+        longest: int, n_rescored: int = 0,
     ) -> None:  # fmt: skip
         self.k, self.longest = k, longest
-        self.made_for = labels, method, n_neighbors, k
-        self.is_pruned = is_pruned(index, method, n_neighbors, longest)
+        self.made_for = labels, method, n_neighbors, k, n_rescored
+        self.is_pruned = not n_rescored and is_pruned(index, method, n_neighbors, longest)
         self.buffers = query_buffers(index, labels, n_neighbors, k, longest)
         self.buffers_table = table(self.buffers)
-        self.prune: Any = None
+        self.prune: PruneBuffers | None = None
         self._answer: Any = kernels.answer_exhaustive
         self._call: Any = kernels.ExhaustiveCall
-        if self.is_pruned:
-            self.prune = prune_buffers(index, longest, budget)
-            own: tuple[Any, ...] = index.pruned_table, self.buffers_table, table(self.prune)
+        if n_rescored:
+            self.capped = cap_buffers(index, longest, n_rescored)
+            rows = table(index.forward), table(index.postings)
+            own: tuple[Any, ...] = *rows, self.buffers_table, table(self.capped)
+            self._answer, self._call = kernels.answer_capped, kernels.CappedCall
+        elif self.is_pruned:
+            self.prune = prune_buffers(index, longest)
+            own = index.pruned_table, self.buffers_table, table(self.prune)
             self._answer, self._call = kernels.answer_pruned, kernels.PrunedCall
-            if budget >= 0:
-                self._answer = _answer_within_budget
         else:
             own = table(index.postings), self.buffers_table
         self._tables = *own, table(labels)
@@ -189,22 +199,24 @@ class Searcher:
         self,
         task_table: Table[Task],
         queries_table: Table[QuantisedRows],
-        out: tuple[np.ndarray, np.ndarray],
+        out: tuple[np.ndarray, ...],
     ) -> None:
-        """Answer queries into the two arrays of ``out``."""
+        """Answer queries into the two arrays of ``out``; into three, a shortlist with scores."""
         self.bind(task_table, queries_table, out, kernels.NO_RAW_QUERY)(-1)
 
     def bind(
         self,
         task_table: Table[Task],
         queries_table: Table[QuantisedRows],
-        out: tuple[np.ndarray, np.ndarray],
+        out: tuple[np.ndarray, ...],
         raw: kernels.RawQuery,
     ) -> Callable[[int], int]:
         """Bind the arguments of `answer`, for a caller who answers many times into ``out``.
 
         The function takes the size of the raw query, -1 for canonical queries, and returns a fault.
         """
-        flat = out[0].reshape(-1), out[1].reshape(-1)
-        call = self._call(*self._tables, task_table, queries_table, table(raw), *flat)
-        return partial(self._answer, table(call))
+        flat = [part.reshape(-1) for part in out]
+        call = self._call(*self._tables, task_table, queries_table, table(raw), *flat[:2])
+        if len(flat) == 2:
+            return partial(self._answer, table(call))
+        return partial(kernels.shortlist, table(kernels.ShortlistCall(table(call), flat[2])))

@@ -8,14 +8,14 @@ import numpy as np
 
 from swnn_kernels._numba import table
 from swnn_kernels.answer import kernels
-from swnn_kernels.answer.batch import check_fit
+from swnn_kernels.answer.batch import check_fit, task_of
 from swnn_kernels.answer.searcher import Searcher, room_for
-from swnn_kernels.index.hybrid import HybridIndex
-from swnn_kernels.neighbours.records import Task
+from swnn_kernels.index.hybrid import ALL_CHECKED, HybridIndex
 from swnn_kernels.records import (
+    Cap,
     QuantisedRows,
     Settings,
-    check_budget,
+    check_cap,
     check_feature_weights,
     check_k,
     check_removed,
@@ -46,9 +46,8 @@ class Session:
         Rows that must not be returned. The array is kept, not copied, if it is contiguous.
     method : {"auto", "exhaustive", "pruned"}
         All return the same.
-    budget : int, optional
-        Most rows to rescore for a query, those with the best scores by the query's postings lists
-        and heaviest features: faster, but not exact.
+    cap : Cap, optional
+        Search within a cap of postings: faster, but not exact.
     feature_weights : array of float64, (n_features,), optional
         Factors of a query's values; the index must have been built from rows scaled alike.
 
@@ -71,18 +70,17 @@ class Session:
         *,
         removed: np.ndarray | None = None,
         method: str = "auto",
-        budget: int | None = None,
+        cap: Cap | None = None,
         feature_weights: np.ndarray | None = None,
     ) -> None:
         check_fit(index, labels)
         self._index, self._labels, self._method = index, labels, method
         self._settings = check_settings(settings)
-        self._budget = check_budget(budget)
+        self._cap = None if cap is None else check_cap(cap, index.n_features)
         self._weights = check_feature_weights(feature_weights, index.n_features)
         flags = check_removed(removed, index.n_rows)
-        _, alpha, beta = self._settings
         # One task for neighbours, one for labels.
-        self._tasks = [table(Task(alpha, beta, self._budget, wants, flags)) for wants in (0, 1)]
+        self._tasks = [table(task_of(self._settings, wants, flags, self._cap)) for wants in (0, 1)]
         self._make_buffers(1, min(_SHORTEST_BUFFER, index.n_features))
 
     def __reduce__(self) -> Any:
@@ -91,26 +89,33 @@ class Session:
     def _make_buffers(self, k: int, longest: int) -> None:
         # Whatever may fail, for lack of memory or in a damaged index, comes before any change.
         n_neighbors = self._settings.n_neighbors
+        n_rescored = 0 if self._cap is None else self._cap.n_rescored
         searcher = Searcher(
-            self._index, self._labels, self._method, n_neighbors, k, longest, self._budget
+            self._index, self._labels, self._method, n_neighbors, k, longest, n_rescored
         )
         # The searches read canonical queries: here it is the raw one, once it is quantised.
         indptr = np.zeros(2, dtype=np.int64)
         buffers, n_features = searcher.buffers, self._index.n_features
         entries = np.zeros(longest, np.int64), np.zeros(longest)
-        checked = self._index.checked_lists
+        checked = ALL_CHECKED if n_rescored else self._index.checked_lists
         raw = kernels.RawQuery(*entries, self._weights, checked, indptr, n_features)
         query = QuantisedRows(
             frozen(indptr), frozen(buffers.indices), frozen(buffers.quantised), n_features,
         )  # fmt: skip
         # Answers are copied out of these: quicker than to allocate them in the kernel's shape.
-        outs = [(np.empty((1, size), np.int64), np.empty((1, size))) for size in (n_neighbors, k)]
+        sizes = [(n_neighbors, 1), (k, 1)]
+        if n_rescored:
+            sizes.append((min(n_rescored, self._index.n_rows), 2))
+        outs = [
+            (np.empty((1, size), np.int64), *(np.empty((1, size)) for _ in range(n_values)))
+            for size, n_values in sizes
+        ]
         query_table = table(query)
         answers = [
             searcher.bind(task, query_table, out, raw)
-            for task, out in zip(self._tasks, outs, strict=True)
+            for task, out in zip((*self._tasks, self._tasks[0]), outs, strict=False)
         ]
-        first_rows = [(ids[0], values[0]) for ids, values in outs]
+        first_rows = [tuple(part[0] for part in out) for out in outs]
         self._bound = self._bind_ranking(k, raw, first_rows[0])
         self._answers, self._first_rows = answers, first_rows
         self._searcher, self._raw = searcher, raw
@@ -125,15 +130,6 @@ class Session:
     def n_neighbors(self) -> int:
         """Number of neighbours that are looked for."""
         return self._settings.n_neighbors
-
-    @property
-    def n_unresolved(self) -> int:
-        """Number of rows that could still beat the last neighbour of the last query.
-
-        0 without a budget, or where the answer is exact all the same.
-        """
-        prune = self._searcher.prune
-        return 0 if prune is None else int(prune.n_unresolved[0])
 
     def predict_one(
         self, indices: np.ndarray, values: np.ndarray, k: int
@@ -174,7 +170,7 @@ class Session:
         sims = self._searcher.buffers.sims
         sims[:] = 0  # where no neighbour is found
         self._run(1, size)
-        labels, scores = self._first_rows[1]
+        labels, scores = self._first_rows[1][:2]
         return labels[:k].copy(), scores[:k].copy(), sims.copy()
 
     def kneighbors_one(
@@ -189,11 +185,20 @@ class Session:
         """
         return self._answer(indices, values, self._settings.n_neighbors, 0)
 
+    def shortlist_one(
+        self, indices: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Find the rows that the capped search rescores for one query; see `batch.shortlist`."""
+        size = self._copy(indices, values, 1)
+        self._run(2, size)
+        ids, sims, scores = self._first_rows[2]
+        return ids.copy(), sims.copy(), scores.copy()
+
     def _answer(
         self, indices: np.ndarray, values: np.ndarray, size: int, wants_labels: int
     ) -> tuple[np.ndarray, np.ndarray]:
         self._run(wants_labels, self._copy(indices, values, size if wants_labels else 1))
-        ids, scores = self._first_rows[wants_labels]
+        ids, scores = self._first_rows[wants_labels][:2]
         if size < ids.shape[0]:
             ids, scores = ids[:size], scores[:size]
         return ids.copy(), scores.copy()

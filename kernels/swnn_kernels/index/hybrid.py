@@ -34,6 +34,9 @@ from swnn_kernels.index.validation import check_entries, check_layout, check_row
 from swnn_kernels.parallel import BufferPool, once_property
 from swnn_kernels.records import Int, Int64, QuantisedRows, Uint8, Uint32, frozen
 
+ALL_CHECKED = frozen(np.zeros(0, np.uint8))
+"""Stands for flags of features whose postings lists are all known to be sound."""
+
 
 @dataclass(frozen=True, eq=False)
 class HybridIndex:
@@ -58,7 +61,7 @@ class HybridIndex:
 
     stored: StoredArrays
 
-    checked_lists: ClassVar[np.ndarray] = frozen(np.zeros(0, np.uint8))
+    checked_lists: ClassVar[np.ndarray] = ALL_CHECKED
     """Which features' postings lists are known to be sound; empty if all are."""
 
     @classmethod
@@ -154,6 +157,11 @@ class HybridIndex:
     def postings(self) -> Postings:
         """Postings lists of all features, for the exhaustive search; kept after the first use."""
         return self._inverted()
+
+    @once_property
+    def forward(self) -> QuantisedRows:
+        """The rows, for the capped search; kept after the first use."""
+        return self.rows().prepared()
 
     def _inverted(self) -> Postings:
         stored = self.stored

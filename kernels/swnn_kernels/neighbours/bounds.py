@@ -88,16 +88,6 @@ def store_bounds(query: Query, sweep: Sweep, slots: RowSlots, wide: Bool, power:
 
 
 @inline
-def store_scores(query: Query, slots: RowSlots, weight_step: Float) -> None:
-    """Store upper bounds of eight rows' dots, with weights of one byte, as scores."""
-    prune, row = query.prune, slots.row
-    weight = load_bytes(prune.row_sums, slots.in_sums)
-    weight = weight * splat(weight_step) * load_short_floats(query.index.row_scales, row)
-    listed = load_dots(query.buffers.accumulators, slots.in_accumulators) * splat(_DOT_STEP)
-    store_floats(prune.scores, row, listed + weight)
-
-
-@inline
 def bound_of_row(query: Query, sweep: Sweep, slots: RowSlots) -> tuple[Float, Int, Int]:
     """Upper bound of one row in float64, with the true beta, its overlap and sum of weights.
 

@@ -56,7 +56,6 @@ def search_pruned(query: Query) -> Int:
     """Fill the heap with the best rows of a query; return their number."""
     prune, plan = query.prune, plan_query(query)
     found, done, threshold = np.int64(0), query.n_neighbors == 0, np.float32(0.0)
-    prune.n_unresolved[0] = 0
     if not done and tries_sparse(query, plan):
         found, done = search_sparse(query, plan)
         threshold = threshold_after_sparse(query, found, done)

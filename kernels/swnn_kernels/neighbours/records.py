@@ -110,8 +110,7 @@ class PruneBuffers(NamedTuple):
     row_sums: Uint8  # (4 * SUMS,): overlaps and weights of rows, low and high bytes
     masks: Uint8  # (STEP_ROWS / 8,): which rows of a step pass
     upper_bounds: Float32  # (FIRST,)
-    scores: Float32  # (n_rows, padded): only with a budget
-    maxima: Float32  # of eight upper_bounds or scores, then of eight of these
+    maxima: Float32  # of eight upper_bounds, then of eight of these
     touched: Uint32  # (n_rows + 1,): rows that share a listed feature, and a row written in vain
     # Candidates.
     candidate_rows: Int64
@@ -126,7 +125,6 @@ class PruneBuffers(NamedTuple):
     bitmaps_read: Int64
     rows_rescored: Int64
     sparse_credit: Int64  # negative after failures of the sparse path
-    n_unresolved: Int64  # rows that a budget left open
 
 
 class Task(NamedTuple):
@@ -134,9 +132,10 @@ class Task(NamedTuple):
 
     alpha: float
     beta: float
-    budget: int  # most rows to rescore, -1 for no limit
     wants_labels: int
     removed: Uint8  # (n_rows,), or empty
+    postings: int  # that the capped search may add up; 0 for the other searches
+    counts: Int64  # (n_features,): rows of each feature, for the capped search, or empty
 
 
 class Query(NamedTuple):
