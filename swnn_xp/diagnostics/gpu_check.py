@@ -58,7 +58,7 @@ def fixed_ranker(clf: SWNNClassifier, weights: sp.csr_array) -> SWNNRanker:
     made = SWNNRanker(_CUTS[-1], backend=clf.backend, device=clf.device)
     selection = Selection(_CUTS, _CANDIDATES, 1.0)
     n_features, params = clf.n_features_in_, made.trained_params()
-    descent = DescentParams(1.0, 1.0, 0.0)
+    descent = DescentParams(1.0, 1.0, 0.0, 0.0)
     ranking = CandidateRanking(ranker, selection, 1.0, n_features, 1.0, descent, params=params)
     return made.with_model(replace(clf.current_model(), ranking=ranking))
 
