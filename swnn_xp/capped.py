@@ -23,7 +23,7 @@ class Shortlist(NamedTuple):
     """(n_queries, n_rescored) or narrower."""
     similarities: NDArray[np.float64]
     scores: NDArray[np.float64]
-    """By what they were chosen: positive; 0 in empty slots."""
+    """Dots by which they were chosen, positive; 0 in empty slots."""
 
 
 def merge_shortlists(first: Shortlist, second: Shortlist, n_rescored: int) -> Shortlist:
@@ -115,9 +115,8 @@ class CappedRows:
         if removed is not None:
             kept &= ~removed[rows]
         rows, dots = rows[kept], dots[kept]
-        scores = dots.astype(np.float64) * (1.0 / np.sqrt(self._sizes[rows] + float(features.size)))
-        best = np.lexsort((rows, -scores))[:n_kept]
-        return rows[best], scores[best]
+        best = np.lexsort((rows, -dots))[:n_kept]
+        return rows[best], dots[best].astype(np.float64)
 
     def _similarities(
         self,

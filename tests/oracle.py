@@ -54,8 +54,7 @@ def capped(X, query, S, beta, postings, g=None):
             break
         taken.append(f)
     dots = {i: sum(int(t_q[f]) * int(t[f]) for f in taken) for i, (t, _) in enumerate(rows)}
-    roots = {i: 1.0 / float(np.sqrt(len(rows[i][1]) + len(supp_q))) for i in dots if dots[i] > 0}
-    best = sorted(roots, key=lambda i: (-(float(dots[i]) * roots[i]), i))
+    best = sorted((i for i in dots if dots[i] > 0), key=lambda i: (-dots[i], i))
     best = set(best[: max(postings // 25, 2 * S)])
     found = neighbours(X, query, len(X), beta, g)
     return [(sim, i) for sim, i in found if i in best][:S]

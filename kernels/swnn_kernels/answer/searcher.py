@@ -16,7 +16,7 @@ from swnn_kernels._numba import Table, table
 from swnn_kernels.answer import kernels
 from swnn_kernels.index.arrays import STEP_ROWS, STEP_WORDS
 from swnn_kernels.index.hybrid import HybridIndex
-from swnn_kernels.neighbours.capped import CapBuffers, inverse_roots
+from swnn_kernels.neighbours.capped import CapBuffers
 from swnn_kernels.neighbours.records import (
     BLOCK,
     BUCKETS,
@@ -159,8 +159,9 @@ def cap_buffers(index: HybridIndex, longest: int, n_rescored: int) -> CapBuffers
         counts=np.empty(longest),
         positions=_integers(longest),
         of_feature=np.zeros(index.n_features, dtype=np.int32),
-        roots=inverse_roots(longest + index.largest_row),
         touched=np.zeros(index.n_rows + 1, dtype=np.uint32),
+        rounded=np.zeros(index.n_rows, dtype=np.float32),
+        histogram=np.zeros(BUCKETS, dtype=np.int32),
         scores=np.empty(kept),
         rows=_integers(kept),
         sims=np.empty(kept),

@@ -2,8 +2,8 @@
 
 A query's features are taken by rising number of rows (ties: smaller id) while their postings stay
 within the cap; the first is always taken. The rows in these postings are ordered by their dot with
-the query over these features times 1 / sqrt(size of row + size of query) (ties: smaller row), and
-the exact similarities of the best decide. Better neighbours may be missing. The cost depends on the
+the query over these features (ties: smaller row), and the exact similarities of the best decide.
+Better neighbours may be missing. The cost depends on the
 cap and on the sizes of the rows, not on their number: nothing that has a slot for each row is
 cleared or scanned.
 
@@ -23,9 +23,21 @@ from swnn_kernels.fixed_point import similarity
 from swnn_kernels.heap import pop, push
 from swnn_kernels.index.arrays import Postings
 from swnn_kernels.neighbours.records import QueryBuffers, Task
-from swnn_kernels.records import Float, Float64, Int, Int32, Int64, QuantisedRows, Uint32
+from swnn_kernels.neighbours.rescoring import lowest_in, nth_largest
+from swnn_kernels.records import (
+    COS_SCALE,
+    Float,
+    Float32,
+    Float64,
+    Int,
+    Int32,
+    Int64,
+    QuantisedRows,
+    Uint32,
+)
 
-_AHEAD = 4  # rows between prefetching a row's entries and their use
+_AHEAD = 2  # rows between prefetching a row's entries and their use
+_LINE = 16  # entries in a cache line
 
 
 class CapBuffers(NamedTuple):
@@ -35,20 +47,13 @@ class CapBuffers(NamedTuple):
     counts: Float64  # heap of its features, the rarest first
     positions: Int64  # their positions in the query, negative
     of_feature: Int32  # (n_features,): 2 * value + 1 of the query's features; zeros between queries
-    roots: Float64  # 1 / sqrt(i) up to the sum of the largest sizes
     # Rows.
     touched: Uint32  # (n_rows + 1,): rows in the postings, and a row written in vain
+    rounded: Float32  # (n_rows,): their scores, 0 for a row that can't be found
+    histogram: Int32  # (BUCKETS,): of these
     scores: Float64  # (n_rescored,): heap of the best rows
     rows: Int64
     sims: Float64
-
-
-def inverse_roots(most: int) -> np.ndarray:
-    """1 / sqrt(i) for sizes up to ``most``, each two IEEE operations; 1 at 0, which is no size."""
-    sizes = np.arange(most + 1, dtype=np.float64)
-    sizes[0] = 1.0
-    roots: np.ndarray = 1.0 / np.sqrt(sizes)
-    return roots
 
 
 class CapQuery(NamedTuple):
@@ -110,15 +115,18 @@ def _touch_rows(query: CapQuery) -> Int:
 def _best_touched(query: CapQuery, n_touched: Int) -> Int:
     """Put the rows with the best scores into a heap; return their number."""
     own, removed, accumulators = query.own, query.task.removed, query.buffers.accumulators
-    kept = np.int64(0)
+    for i in range(n_touched):
+        row = own.touched[i]
+        score = np.float32(np.float64(accumulators[row] >> 1) * COS_SCALE)
+        own.rounded[i] = np.float32(0.0) if removed.size > 0 and removed[row] else score
+    bucket = nth_largest(own.rounded, n_touched, own.scores.size, own.histogram)
+    lowest, kept = lowest_in(bucket), np.int64(0)
     for i in range(n_touched):
         row = np.int64(own.touched[i])
         dot = accumulators[row] >> 1
         accumulators[row] = 0
-        if dot > 0 and not (removed.size > 0 and removed[row]):
-            root = own.roots[query.size + query.postings.row_sizes[row]]
-            score = np.float64(dot) * root
-            kept = push(own.scores, own.rows, kept, own.scores.size, score, row)
+        if own.rounded[i] > np.float32(0.0) and own.rounded[i] >= lowest:
+            kept = push(own.scores, own.rows, kept, own.scores.size, np.float64(dot), row)
     return kept
 
 
@@ -143,9 +151,11 @@ def best_by_score(query: CapQuery) -> Int:
     for p in range(query.size):
         own.of_feature[buffers.indices[p]] = 2 * buffers.quantised[p] + 1
     for i in range(kept):
-        ahead = forward.indptr[own.rows[min(i + _AHEAD, kept - 1)]]
-        prefetch(forward.indices, ahead)
-        prefetch(forward.quantised, ahead)
+        if i + _AHEAD < kept:
+            ahead = own.rows[i + _AHEAD]
+            for p in range(forward.indptr[ahead], forward.indptr[ahead + 1], _LINE):
+                prefetch(forward.indices, p)
+                prefetch(forward.quantised, p)
         own.sims[i] = _similarity_of(query, own.rows[i])
     for p in range(query.size):
         own.of_feature[buffers.indices[p]] = 0
