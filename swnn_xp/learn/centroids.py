@@ -43,7 +43,7 @@ from swnn_xp.rows.records import (
 
 N_KEPT = 100
 N_LISTED = 50
-IF_THEY_HELP = Terms(0.001, 1.0)
+IF_THEY_HELP = Terms(0.001, 0.0)
 """Terms of centroids, unless they are asked for: queries take longer with them."""
 
 
