@@ -57,9 +57,9 @@ def dense_weights(models: LabelModels, label, width=D):
     return weights
 
 
-def newton(X, signs, offsets, costs):
+def newton(X, signs, offsets, costs, bias=None):
     """Minimum of the regularised squared hinge with a bias column, by damped Newton steps."""
-    X = np.hstack([X, np.ones((len(X), 1))])
+    X = np.hstack([X, (np.ones(len(X)) if bias is None else bias)[:, None]])
 
     def loss(w):
         return w @ w / 2 + costs @ np.maximum(0, 1 - signs * (X @ w + offsets)) ** 2
@@ -92,14 +92,16 @@ def test_without_offsets_it_is_liblinear():
         np.testing.assert_allclose(found.biases[label], peer.intercept_[0], atol=1e-6)
 
 
-def test_with_offsets_and_missed_positives_it_is_the_minimum():
+@pytest.mark.parametrize("missed_bias", [1.0, 0.3, 0.0])
+def test_with_offsets_and_missed_positives_it_is_the_minimum(missed_bias):
     pairs, costs = random_pairs(2, missed=True), [0.1, 0.7, 3.0, 1.0, 0.3]
     assert (pairs.signs == MISSED).any()
-    found = train_labels(ROWS, pairs, problem(costs, missed=0.4))
+    found = train_labels(ROWS, pairs, problem(costs, missed=0.4, missed_bias=missed_bias))
     for label in range(L):
         _, rows, offsets, signs = own(pairs, label)
         each = np.where(signs == MISSED, 0.4, 1.0) * costs[label]
-        expected = newton(DENSE[rows], np.where(signs > 0, 1.0, -1.0), offsets, each)
+        bias = np.where(signs == MISSED, missed_bias, 1.0)
+        expected = newton(DENSE[rows], np.where(signs > 0, 1.0, -1.0), offsets, each, bias)
         np.testing.assert_allclose(dense_weights(found, label), expected[:-1], atol=1e-6)
         np.testing.assert_allclose(found.biases[label], expected[-1], atol=1e-6)
 
