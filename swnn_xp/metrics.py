@@ -10,6 +10,7 @@ ranking first: give some labels more than k then, for those behind them move up.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ __all__ = [
     "f1_macro_at_k",
     "f1_micro",
     "f1_micro_at_k",
+    "found_by_count",
     "max_precision_at_k",
     "ndcg_at_k",
     "precision_at_k",
@@ -74,6 +76,51 @@ def recall_at_k(y_true: Any, labels: ArrayLike, k: int, *, exclude: Any = None) 
     """
     compared = _compare(y_true, labels, k, exclude)
     return _mean(compared.hits.sum(axis=1) / np.maximum(np.diff(compared.truth.indptr), 1))
+
+
+class FoundByCount(NamedTuple):
+    """True labels in classes by their number of training rows, as `found_by_count` counts them."""
+
+    n: NDArray[np.int64]
+    """(n_classes,): true labels, over all rows."""
+    found: NDArray[np.int64]
+    """(n_classes,): those of them that were ranked."""
+
+
+def found_by_count(
+    y_true: Any,
+    labels: ArrayLike,
+    counts: ArrayLike,
+    k: int,
+    edges: Sequence[int] = (1, 2, 4, 11),
+    *,
+    exclude: Any = None,
+) -> FoundByCount:
+    """How many true labels are among the first ``k``, of rare and of frequent labels.
+
+    Parameters
+    ----------
+    y_true, labels, k, exclude
+        As for the other metrics.
+    counts : array of int, (n_labels,)
+        Training rows of each label, such as ``label_counts_``.
+    edges : sequence of int
+        Counts at which the next class begins: 0, 1, 2 to 3, 4 to 10, 11 and more.
+
+    Examples
+    --------
+    >>> found_by_count([[1, 0, 1], [0, 1, 0]], [[0, 1], [2, 1]], [5, 0, 1], k=2)
+    FoundByCount(n=array([1, 1, 0, 1, 0]), found=array([1, 0, 0, 1, 0]))
+    """
+    compared, of_label = _compare(y_true, labels, k, exclude), np.asarray(counts)
+    if of_label.shape != (compared.truth.n_labels,):
+        raise ValueError(f"counts must have shape ({compared.truth.n_labels},)")
+    classes = np.searchsorted(np.asarray(edges), of_label, side="right")
+
+    def count(ids: NDArray[Any]) -> NDArray[np.int64]:
+        return np.bincount(classes[ids], minlength=len(edges) + 1)
+
+    return FoundByCount(count(compared.truth.indices), count(compared.labels[compared.hits]))
 
 
 def r_precision_at_k(y_true: Any, labels: ArrayLike, k: int, *, exclude: Any = None) -> float:

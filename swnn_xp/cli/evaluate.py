@@ -41,6 +41,7 @@ from swnn_xp.rows.excluded import excluded_labels
 
 _BLOCK = 1024
 _KS = (1, 3, 5)
+_COUNTS = {"0": 0, "1": 1, "2-3": 2, "4-10": 4, "11+": 11}
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -122,6 +123,9 @@ class Measured(NamedTuple):
     backend: str
     quality: dict[str, dict[str, float]]
     """For each measure, its values at some k, from 0 to 1."""
+    found: dict[str, dict[str, float]]
+    """Of true labels with so many training rows: how many there are, and the share among the best
+    k, from 0 to 1."""
     calibration_error: float
     """Expected calibration error of the best labels, from 0 to 1."""
     reliability: dict[str, list[float]]
@@ -155,6 +159,7 @@ def measure(
         parameters=_parameters(clf),
         backend=clf.backend_,
         quality=_quality(clf, y, labels, A, B),
+        found=_found(clf, y, labels),
         calibration_error=reliable.error,
         reliability={name: part.tolist() for name, part in reliable._asdict().items()},
         rows_per_second=X.shape[0] / seconds if seconds else 0.0,
@@ -175,6 +180,10 @@ def format_measured(measured: Measured) -> str:
     for name, values in measured.quality.items():
         lines.append(f"{name:<9}" + "".join(f"{100 * value:>8.2f}" for value in values.values()))
     lines.append(f"{'ECE':<9}{'':>16}{100 * measured.calibration_error:>8.2f}")
+    lines.append(f"{'% found of labels with':<33}{'of':>11}")
+    for name, values in measured.found.items():
+        shares = "".join(f"{100 * values[str(k)]:>8.2f}" for k in _KS)
+        lines.append(f"{name + (' row' if name == '1' else ' rows'):<9}{shares}{values['n']:>11,}")
     lines.append(f"batch    {measured.rows_per_second:,.0f} rows/s")
     if measured.latency is not None:
         shown = (f"{what} {measured.latency[what] * 1e3:.3f} ms" for what in ("mean", "p50", "p99"))
@@ -211,10 +220,27 @@ def ranked_labels(clf: AnyModel, X: Any, k: int, exclude: Any = None) -> tuple[A
     return np.concatenate(labels), np.concatenate(probabilities)
 
 
-def _quality(clf: AnyModel, y: Any, labels: Any, A: float, B: float) -> dict[str, dict[str, float]]:
-    counts = np.zeros(y.shape[1], np.int64)  # labels that the model does not know have no rows
+def _counts(clf: AnyModel, y: Any) -> Any:
+    """Training rows of each label; those that the model does not know have none."""
+    counts = np.zeros(y.shape[1], np.int64)
     counts[: clf.n_labels_] = clf.label_counts_
-    propensity = metrics.propensities_of_counts(counts, clf.n_samples_fit_, A, B)
+    return counts
+
+
+def _found(clf: AnyModel, y: Any, labels: Any) -> dict[str, dict[str, float]]:
+    """Rare labels: how many of them are found."""
+    edges, counts = [least for least in _COUNTS.values() if least], _counts(clf, y)
+    found = {str(k): metrics.found_by_count(y, labels, counts, k, edges) for k in _KS}
+    return {
+        name: {"n": int(found["1"].n[i])}
+        | {k: int(part.found[i]) / int(part.n[i]) for k, part in found.items()}
+        for i, name in enumerate(_COUNTS)
+        if found["1"].n[i]
+    }
+
+
+def _quality(clf: AnyModel, y: Any, labels: Any, A: float, B: float) -> dict[str, dict[str, float]]:
+    propensity = metrics.propensities_of_counts(_counts(clf, y), clf.n_samples_fit_, A, B)
     rows = {
         "P": [metrics.precision_at_k(y, labels, k) for k in _KS],
         "max P": [metrics.max_precision_at_k(y, k) for k in _KS],

@@ -164,3 +164,19 @@ def test_excluded_labels_are_taken_out_of_the_ranking_first():
         for metric in (metrics.psp_at_k, metrics.psndcg_at_k):
             found = metric(truth, ranked, k, propensity, exclude=np.argwhere(out))
             assert found == metric(truth, left, k, propensity)
+
+
+def test_found_by_count_counts_each_true_label_once():
+    rng = np.random.default_rng(3)
+    truth, counts = (rng.random((50, 30)) < 0.2).astype(int), rng.integers(0, 15, 30)
+    labels = np.argsort(rng.random((50, 30)), axis=1)[:, :6]
+    labels[3, 4:] = -1
+    found = metrics.found_by_count(truth, labels, counts, k=5)
+    classes = [[0], [1], [2, 3], range(4, 11), range(11, 15)]
+    for of_class, n, hits in zip(classes, *found, strict=True):
+        mine = np.isin(counts, of_class)
+        assert n == truth[:, mine].sum()
+        pairs = {(i, label) for i, row in enumerate(labels[:, :5]) for label in row if label >= 0}
+        assert hits == sum(truth[i, label] and mine[label] for i, label in pairs)
+    with pytest.raises(ValueError, match=r"counts must have shape \(30,\)"):
+        metrics.found_by_count(truth, labels, counts[:9], k=5)
