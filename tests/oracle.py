@@ -110,7 +110,8 @@ def ranked_scores(model, X, Y, query):
         placed = enumerate(cosines.items(), 1)
         sources.append({label: [_bin(cosine), place] for place, (label, cosine) in placed})
     if "names" in meta:
-        sources.append(named(*_names(arrays, meta), quantised(query)[1]))
+        t, support = quantised(query)
+        sources.append(named(*_names(arrays, meta), {f: int(t[f]) for f in support}))
     return {
         label: _ranked_score(arrays, meta, label, voters, sources, t)
         for label in {*candidates, *(label for listed in sources for label in listed)}
@@ -145,12 +146,15 @@ def _names(arrays, meta):
 CLASSES = 1, 2, 4, 8, 16, 64
 SIZES = 4, 6, 8, 10, 12, 15, 20
 RELIABILITIES = 0.005, 0.01, 0.02, 0.04, 0.07, 0.12, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9
+PLACES = 1, 2, 3, 5, 8, 13, 20
+SHARES = 0.002, 0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6
 
 
 def named(names, idf, unknown, counts, reliability, query, own=None, copies=0, most=40):
     """Bins of the labels that a query names, best first; a name is a label and its features.
 
-    ``own`` are the labels of the query if it is a training row that is left out, with its copies.
+    A query is its features with their quantised values; ``own`` are its labels, if it is a training
+    row that is left out, with its copies.
     """
     holders, right, prior = reliability
     best = {}
@@ -162,7 +166,7 @@ def named(names, idf, unknown, counts, reliability, query, own=None, copies=0, m
             best[label] = min(best.get(label, ((1, 0), 0)), (key, (matched, whole, i)))
     ranked = sorted((key[0], label, found) for label, (key, found) in best.items())[:most]
     listed = {}
-    for _, label, (matched, whole, i) in ranked:
+    for place, (_, label, (matched, whole, i)) in enumerate(ranked):
         mine = copies if own is not None and label in own else 0
         rows = sum(counts[label] - mine >= edge for edge in CLASSES)
         part = sum(Fraction(matched, whole) >= Fraction(e, 100) for e in (70, 85, 100))
@@ -172,14 +176,21 @@ def named(names, idf, unknown, counts, reliability, query, own=None, copies=0, m
         )
         sure = (hits * 2**12 + 2 * prior) // (n + 2)
         reliable = sum(sure >= round(e * 2**12) for e in RELIABILITIES)
-        bins = [1 + part * 7 + rows, 1 + size * 7 + rows, 1 + reliable, min(len(names[i][1]), 6)]
-        listed[label] = bins
+        length = sum(query[f] ** 2 for f in names[i][1] if f in query)
+        listed[label] = [
+            1 + part * 7 + rows,
+            1 + size * 7 + rows,
+            1 + reliable,
+            min(len(names[i][1]), 6),
+            1 + sum(place >= edge for edge in PLACES),
+            1 + sum(length >= round(edge * 2**46) for edge in SHARES),
+        ]
     return listed
 
 
 def n_tables_of(meta):
     """Tables of each source."""
-    return [n for name, n in (("centroids", 2), ("names", 4)) if name in meta]
+    return [n for name, n in (("centroids", 2), ("names", 6)) if name in meta]
 
 
 def _bin(share):

@@ -148,9 +148,9 @@ class VoteScore(NamedTuple):
 
     values: NDArray[np.float64]  # (n_cuts + tables of sources, N_BINS)
 
-    def tables(self, weight: float) -> NDArray[np.int64]:
-        """Turn the values, times a weight, into integers."""
-        return np.rint(self.values * (weight * 2.0**SCORE_BITS)).astype(np.int64)
+    def tables(self, weights: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Turn the values, times a weight for each table, into integers."""
+        return np.rint(self.values * (weights[:, None] * 2.0**SCORE_BITS)).astype(np.int64)
 
 
 def knots() -> NDArray[np.float64]:

@@ -45,6 +45,8 @@ class Source(ABC):
 
     name: ClassVar[str]
     """Prefix of its arrays in files; what explanations call it."""
+    counts_in_full: ClassVar[bool] = False
+    """Whether its evidence keeps its weight beside label models, where that of the vote falls."""
 
     @property
     @abstractmethod

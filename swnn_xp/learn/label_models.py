@@ -389,7 +389,7 @@ def held_out_scores(
     truth: LabelRows,
     pairs: Pairs,
     scores: NDArray[np.float32],
-    vote_weight: float,
+    votes: NDArray[np.float32],
     out: NDArray[np.int64],
 ) -> HeldOutScores:
     """Scores of the candidates of the rows ``out``, which were left out of training, row by row.
@@ -401,14 +401,13 @@ def held_out_scores(
     scores : array of float32
         Of the candidates of these rows, in the order of the pairs; not a number where the label
         has no model without them: then the vote alone is the score.
-    vote_weight : float
-        Weight of the vote in the offsets of the pairs.
+    votes : array of float32
+        What that is, in the same order.
     out : array of int64
     """
     is_out = np.zeros(truth.n_rows, bool)
     is_out[out] = True
     asked = np.flatnonzero(is_out[pairs.rows] & (pairs.signs != MISSED))
-    votes = pairs.offsets[asked] / (vote_weight if vote_weight > 0 else 1.0)
     labels = np.searchsorted(pairs.indptr, asked, side="right") - 1
     order = np.argsort(pairs.rows[asked], kind="stable")
     return HeldOutScores(

@@ -22,8 +22,10 @@ from swnn_kernels.learn.names import (
     COUNT_EDGES,
     IDF_BITS,
     MATCHED_EDGES,
+    PLACES,
     RELIABILITY,
     RELIABILITY_BITS,
+    SHARES,
     TABLES,
     Names,
 )
@@ -242,35 +244,36 @@ class Listed(NamedTuple):
 def match_block(names: Names, queries: QuantisedRows) -> Listed:
     """Find labels by name with standard array-API functions only; arrays of one library."""
     xp, dev = array_namespace(queries.indices), device(queries.indices)
-    found = _matched(names, queries)
-    query, name, matched = _best_of_labels(names, found)
+    found = _best_of_labels(names, _matched(names, queries))
     n = queries.n_rows
     numbers = xp.arange(n, dtype=xp.int64, device=dev)
-    first = xp.searchsorted(query, numbers)
-    last = xp.searchsorted(query, numbers, side="right")
+    first = xp.searchsorted(found.query, numbers)
+    last = xp.searchsorted(found.query, numbers, side="right")
     slots = first[:, None] + xp.arange(names.n_listed, dtype=xp.int64, device=dev)[None, :]
     there = slots < last[:, None]
-    if query.shape[0] == 0:  # nothing to take
+    if found.query.shape[0] == 0:  # nothing to take
         labels = xp.full((n, names.n_listed), -1, dtype=xp.int32, device=dev)
         return Listed(
             labels, xp.zeros((n, names.n_listed, len(TABLES)), dtype=xp.int64, device=dev)
         )
     flat = xp.reshape(xp.where(there, slots, xp.zeros_like(slots)), (-1,))
-    own = xp.take(name, flat)
+    own = xp.take(found.name, flat)
     labels = xp.reshape(xp.take(names.labels, own), slots.shape)
     labels = xp.where(there, labels, xp.full_like(labels, -1))
-    bins = _bins(names, own, xp.take(matched, flat))
+    place = xp.reshape(slots - first[:, None], (-1,))
+    bins = _bins(names, own, xp.take(found.matched, flat), place, xp.take(found.squares, flat))
     bins = xp.reshape(xp.stack(bins, axis=1), (n, names.n_listed, len(TABLES)))
     bins = xp.where(there[:, :, None], bins, xp.zeros_like(bins))
     return Listed(labels, bins)
 
 
 class _Found(NamedTuple):
-    """Names found, by query and then by name, and their matched idf."""
+    """Names found, by query and then by name, and what of both is the same."""
 
     query: Array
     name: Array
-    matched: Array
+    matched: Array  # idf
+    squares: Array  # of the query's values
 
 
 def _matched(names: Names, queries: QuantisedRows) -> _Found:
@@ -290,15 +293,19 @@ def _matched(names: Names, queries: QuantisedRows) -> _Found:
     at = xp.searchsorted(keys, wanted)
     at = xp.where(at < keys.shape[0], at, xp.zeros_like(at))
     has = xp.take(keys, at) == wanted if keys.shape[0] else wanted != wanted
-    idf = xp.astype(xp.take(names.idf, feature), xp.int64)
-    running = xp.cumulative_sum(
-        xp.where(has, idf, xp.zeros_like(idf)), dtype=xp.int64, include_initial=True
-    )
     sizes = xp.take(names.indptr, name + 1) - xp.take(names.indptr, name)
     ends = xp.cumulative_sum(sizes, dtype=xp.int64, include_initial=True)
-    matched = xp.take(running, ends[1:]) - xp.take(running, ends[:-1])
+
+    def sum_of(values: Array) -> Array:
+        there = xp.where(has, values, xp.zeros_like(values))
+        running = xp.cumulative_sum(there, dtype=xp.int64, include_initial=True)
+        return xp.take(running, ends[1:]) - xp.take(running, ends[:-1])
+
+    matched = sum_of(xp.astype(xp.take(names.idf, feature), xp.int64))
+    values = xp.astype(queries.quantised, xp.int64)
+    squares = sum_of(xp.take(values * values, at) if keys.shape[0] else xp.zeros_like(feature))
     kept = matched * CONTAINMENT[1] >= xp.take(names.wholes, name) * CONTAINMENT[0]
-    return _Found(query[kept], name[kept], matched[kept])
+    return _Found(query[kept], name[kept], matched[kept], squares[kept])
 
 
 def _spread(starts: Array, of: Array) -> tuple[Array, Array]:
@@ -338,7 +345,7 @@ def _lexsorted(*keys: Array) -> Array:
     return order
 
 
-def _bins(names: Names, name: Array, matched: Array) -> list[Array]:
+def _bins(names: Names, name: Array, matched: Array, place: Array, squares: Array) -> list[Array]:
     """Evidence of labels by their names: a bin for each table."""
     xp, n_classes = array_namespace(name), len(COUNT_EDGES) + 1
     zero = xp.zeros_like(matched)
@@ -358,4 +365,6 @@ def _bins(names: Names, name: Array, matched: Array) -> list[Array]:
         1 + steps(matched, MATCHED_EDGES, 2**IDF_BITS) * n_classes + rows,
         1 + steps(sure, RELIABILITY),
         xp.astype(xp.take(names.sizes, name), xp.int64),
+        1 + steps(place, PLACES),
+        1 + steps(squares, SHARES),
     ]

@@ -68,6 +68,7 @@ class LabelNames(Source):
     """Idf of a feature that no row has."""
 
     name: ClassVar[str] = "names"
+    counts_in_full: ClassVar[bool] = True
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what is cached: it is quickly made again.

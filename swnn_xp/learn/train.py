@@ -163,6 +163,15 @@ class Training(NamedTuple):
         """What the sources list."""
         return tuple(each.source.shape for each in self.sources)
 
+    def tables(self, score: VoteScore, vote_weight: float) -> NDArray[np.int64]:
+        """Tables of the vote score where the vote has this weight beside a label model."""
+        weights, at = np.full(score.values.shape[0], vote_weight), score.values.shape[0]
+        for each in reversed(self.sources):
+            at -= len(each.source.shape.tables)
+            if each.source.counts_in_full:
+                weights[at:][: len(each.source.shape.tables)] = 1.0
+        return score.tables(weights)
+
     def evidence(self, rows: NDArray[np.int64]) -> list[Evidence]:
         """What the sources list for some of the rows, as if they were not among the rows."""
         return [each.leave_one_out(rows) for each in self.sources]
@@ -526,7 +535,8 @@ class SourceTrial(NamedTuple):
             scales_of(tried.weights, descent),
         )
         models = _train_pairs(tried, pairs, descent, quick, self.on_progress, scales, out)
-        held = held_out_scores(tried.labels, pairs, models.scores, descent.vote_weight, out)
+        votes = _votes_alone(tried, stats, out)
+        held = held_out_scores(tried.labels, pairs, models.scores, votes, out)
         return precision_of_rows(held, out)
 
 
@@ -596,7 +606,7 @@ def _ranking(
 ) -> CandidateRanking:
     """Rank by the vote and label models."""
     descent = stats.descent_params(settings)
-    tables = np.stack([stats.score.tables(weight) for weight in (1.0, descent.vote_weight)])
+    tables = np.stack([training.tables(stats.score, w) for w in (1.0, descent.vote_weight)])
     return CandidateRanking(
         quantise_models(models, tables),
         selection_of(settings, training),
@@ -618,28 +628,43 @@ def _label_models(
 ) -> tuple[LabelModels, Calibration | None]:
     descent, labels = stats.descent_params(settings), training.labels
     pairs = _grouped(training, stats, descent)
-    if not keep:
-        stats.blocks.clear()  # the pairs hold all that is needed
-    out = None
+    out = votes = None
     if settings.calibrate:
         out = chosen_rows(labels.n_rows, _LEFT_OUT, settings.random_state)
+        votes = _votes_alone(training, stats, out)
+    if not keep:
+        stats.blocks.clear()  # the pairs hold all that is needed
     scales = scales_of(training.weights, descent)
     models = _train_pairs(training, pairs, descent, settings, on_progress, scales, out)
-    if out is None:
+    if out is None or votes is None:
         return models, None
-    held_out = held_out_scores(labels, pairs, models.scores, descent.vote_weight, out)
+    held_out = held_out_scores(labels, pairs, models.scores, votes, out)
     added = _rarity(labels, settings)[held_out.labels] * 2.0**-SCORE_BITS
     return models, fit_calibration(held_out._replace(scores=held_out.scores + added))
 
 
 def _grouped(training: Training, stats: CandidateStats, descent: DescentParams) -> Pairs:
     """Pairs of rows and candidates, by label, with the vote as their offset."""
-    table = stats.score.tables(descent.vote_weight)
+    table = training.tables(stats.score, descent.vote_weight)
     missed = float(table[:, 0].sum()) * 2.0**-SCORE_BITS if descent.missed > 0 else None
     labels = training.labels
     if training.excluded is not None:
         labels = without_labels(labels, training.excluded)
     return group_pairs(stats.blocks, labels, lambda bins: offsets_of(bins, table), missed)
+
+
+def _votes_alone(
+    training: Training, stats: CandidateStats, rows: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """Vote score of the candidates of some rows, as labels without a model get it, by label."""
+    table, blocks, first = training.tables(stats.score, 1.0), [], 0
+    for block in stats.blocks:
+        last = first + block.labels.shape[0]
+        some = rows[(rows >= first) & (rows < last)] - first
+        blocks.append(Candidates(*(part[some] for part in block)))
+        first = last
+    truth = take_rows(training.labels, rows)
+    return group_pairs(blocks, truth, lambda bins: offsets_of(bins, table), None).offsets
 
 
 def _train_pairs(

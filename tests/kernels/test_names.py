@@ -22,7 +22,11 @@ def problem(seed, n_names=120, n_features=30, n_labels=60, longest=5):
         (int(label), sorted(rng.choice(n_features + 4, int(size), False).tolist()))
         for label, size in rng.integers([0, 0], [n_labels, longest + 1], (n_names, 2))
     ]
-    rows = [sorted(rng.choice(n_features, rng.integers(0, 16), False).tolist()) for _ in range(40)]
+    rows = []
+    for size in rng.integers(0, 16, 40):
+        features = sorted(rng.choice(n_features, size, False).tolist())
+        values = rng.choice([0, 1, 2**20, 2**21, 3 * 2**21], size).tolist()
+        rows.append(dict(zip(features, values, strict=True)))
     truth = [sorted(rng.choice(n_labels, rng.integers(0, 9), False).tolist()) for _ in rows]
     idf = rng.choice([4096, 4097, 9000, 30000], n_features).astype(np.int32)
     return names, rows, truth, idf
@@ -35,7 +39,8 @@ def pointers(lists):
 
 def prepared(names, rows, truth, idf, n_labels=60, unknown=31000):
     indptr, indices = pointers(rows)
-    queries = QuantisedRows(indptr, indices, np.zeros(indices.size, np.int32), idf.size)
+    values = np.asarray([value for row in rows for value in row.values()], np.int32)
+    queries = QuantisedRows(indptr, indices, values, idf.size)
     counts = np.bincount(pointers(truth)[1], minlength=n_labels)
     given = pointers([features for _, features in names]), [label for label, _ in names], idf
     bare = Names.prepare(*given, unknown, counts)
@@ -56,7 +61,7 @@ def test_kernel_equals_the_definition(seed, n_jobs):
     names, rows, truth, idf = problem(seed, longest=1 + seed % 6)
     ready, queries, counts, reliability = prepared(names, rows, truth, idf)
     found = as_lists(match_names(ready, queries, n_jobs=n_jobs))
-    wanted = [slow(names, idf.tolist(), 31000, counts, reliability, set(row)) for row in rows]
+    wanted = [slow(names, idf.tolist(), 31000, counts, reliability, row) for row in rows]
     assert found == wanted
     assert max(map(len, wanted)) == LISTED  # more labels are named than listed
 
@@ -79,9 +84,7 @@ def test_training_rows_are_left_out(seed):
     copies = np.asarray([1 + (i in (3, 7)) for i in range(len(rows))])
     found = as_lists(match_names(ready, queries, LeftOut(copies, *pointers(truth)), n_jobs=2))
     for i, (row, own) in enumerate(zip(rows, truth, strict=True)):
-        wanted = slow(
-            names, idf.tolist(), 31000, counts, reliability, set(row), own, int(copies[i])
-        )
+        wanted = slow(names, idf.tolist(), 31000, counts, reliability, row, own, int(copies[i]))
         assert found[i] == wanted
 
 
@@ -96,7 +99,7 @@ def test_holders_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("names", "rows"), [([], [[0]]), ([(0, [0])], []), ([(0, [0])], [[]]), ([(0, [])], [[0]])]
+    ("names", "rows"), [([], [{0: 1}]), ([(0, [0])], []), ([(0, [0])], [{}]), ([(0, [])], [{0: 1}])]
 )
 def test_empty_problems(names, rows):
     ready, queries, *_ = prepared(names, rows, [[] for _ in rows], np.asarray([4096], np.int32))

@@ -61,10 +61,11 @@ def test_threads_and_chunks_give_the_same_scores(monkeypatch, n_jobs):
     np.testing.assert_array_equal(*found)
 
 
-def scored(pairs, vote_weight=0.5):
+def scored(pairs):
     truth = LabelRows(np.arange(N + 1), np.zeros(N, np.int32), L)
     found = train_labels(ROWS, pairs, problem(COSTS), left_out=OUT)
-    return found.scores, held_out_scores(truth, pairs, found.scores, vote_weight, OUT)
+    votes = pairs.offsets[np.isin(pairs.rows, OUT) & (pairs.signs != MISSED)] / 0.5
+    return found.scores, held_out_scores(truth, pairs, found.scores, votes, OUT)
 
 
 def test_the_vote_alone_scores_labels_without_a_model():

@@ -17,9 +17,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from swnn_kernels._numba import Table, inline, kernel, prefetch, struct_view, table
+from swnn_kernels.answer.kernels import load_raw
 from swnn_kernels.parallel import BufferPool, in_parallel
 from swnn_kernels.records import (
+    FRACTION_BITS,
     Bool,
+    Float64,
     Int,
     Int32,
     Int64,
@@ -49,17 +52,25 @@ _EDGES = 0.005, 0.01, 0.02, 0.04, 0.07, 0.12, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9
 RELIABILITY = tuple(round(edge * 2**RELIABILITY_BITS) for edge in _EDGES)
 """Reliabilities at which the next bin begins."""
 MAX_TOKENS = 6
+PLACES = 1, 2, 3, 5, 8, 13, 20
+"""Places among the labels listed, the best being 0, at which the next bin begins."""
+_SHARES = 0.002, 0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6
+SHARES = tuple(round(share * 4**FRACTION_BITS) for share in _SHARES)
+"""Shares of the row's squared length, in its quantised units, at which the next bin begins."""
 _CLASSES = len(COUNT_EDGES) + 1
 TABLES = (
     1 + (len(CONTAINMENT_EDGES) + 1) * _CLASSES,
     1 + (len(MATCHED_EDGES) + 1) * _CLASSES,
     1 + len(RELIABILITY) + 1,
     1 + MAX_TOKENS,
+    1 + len(PLACES) + 1,
+    1 + len(SHARES) + 1,
 )
 """Categories of each table of evidence; 0 is that of labels that are not listed."""
 _N_TABLES = len(TABLES)
 _MAX_ROWS = 2**40  # so that reliabilities fit into an int64
 _NONE = np.int64(-1)
+_NO_WEIGHTS = frozen(np.zeros(0))
 
 
 class Names(NamedTuple):
@@ -194,7 +205,10 @@ class Match(NamedTuple):
     qualities: Int64  # (n_listed,)
     names: Int64
     matched: Int64
-    has: Uint8  # (n_features,): zeros between queries
+    marks: Int64  # (n_features,): 1 + the squared value, if the query has it; else zeros
+    indices: Int32  # a raw query, quantised
+    values: Float64
+    quantised: Int32
 
 
 class MatchCall(NamedTuple):
@@ -209,19 +223,22 @@ class MatchCall(NamedTuple):
     out_labels: Int32  # (n_queries * n_listed,)
     out_bins: Uint16  # (n_queries * n_listed * n_tables,)
     out_names: Int32  # (n_queries * n_listed,)
+    raw_indptr: Int64  # (2,): pointers of the raw query once it is loaded
+    raw_indices: Int64  # the raw query as it came
+    raw_values: Float64
 
 
 _open_call = struct_view(MatchCall)
 
 
 @inline
-def _matched(names: Names, name: Int, feature: Int, has: Uint8) -> Int:
+def _matched(names: Names, name: Int, feature: Int, marks: Int64) -> Int:
     """Idf of a name's features that the query has, if it is enough and ``feature`` the first."""
     first, last = names.indptr[name], names.indptr[name + 1]
     total, is_first = np.int64(0), True
     for p in range(np.uint64(first), np.uint64(last)):
         own = np.int64(names.features[p])
-        if has[np.uint64(own)] != 0:
+        if marks[np.uint64(own)] != 0:
             if is_first and own != feature:
                 return _NONE  # it was found under that one
             is_first = False
@@ -265,23 +282,45 @@ def _keep(names: Names, match: Match, held: Int, name: Int, matched: Int) -> Int
 
 
 @inline
+def _mark(match: Match, queries: QuantisedRows, first: Int, last: Int) -> None:
+    """Mark the features of a query."""
+    for p in range(first, last):
+        value = np.int64(queries.quantised[p])
+        match.marks[queries.indices[p]] = 1 + value * value
+
+
+@inline
+def _clear(match: Match, indices: Int32, first: Int, last: Int) -> None:
+    """Set the entries that `_mark` has written to zeros again."""
+    for p in range(first, last):
+        match.marks[indices[p]] = 0
+
+
+@inline
 def _find(names: Names, match: Match, indices: Int32, first: Int, last: Int) -> Int:
-    """Find the best labels by name of one query; return their number."""
+    """Find the best labels by name of one query, whose features are marked; return their number."""
     held = np.int64(0)
     for p in range(first, last):
-        match.has[indices[p]] = 1
         prefetch(names.starts, indices[p])
     for p in range(first, last):
         feature = np.int64(indices[p])
         start, stop = names.starts[feature], names.starts[feature + 1]
         for i in range(start, stop):
             name = np.int64(names.listed[i])
-            matched = _matched(names, name, feature, match.has)
+            matched = _matched(names, name, feature, match.marks)
             if matched != _NONE:
                 held = _keep(names, match, held, name, matched)
-    for p in range(first, last):
-        match.has[indices[p]] = 0
     return held
+
+
+@inline
+def _squares(names: Names, name: Int, marks: Int64) -> Int:
+    """Squared length of the query that the features of a name have."""
+    total = np.int64(0)
+    for p in range(names.indptr[name], names.indptr[name + 1]):
+        mark = marks[names.features[p]]
+        total += mark - np.int64(mark > 0)
+    return total
 
 
 @inline
@@ -316,9 +355,10 @@ def _has_label(labels: Int32, low: Int, end: Int, label: Int) -> Bool:
 
 @inline
 def _fill_bins(
-    names: Names, name: Int, matched: Int, left_out: Int, is_own: Bool, bins: Uint16, at: Int
+    names: Names, match: Match, place: Int, left_out: Int, is_own: Bool, bins: Uint16, at: Int
 ) -> None:
-    """Write the evidence of one label, from place ``at`` on."""
+    """Write the evidence of the label at a place of the list, from ``bins[at]`` on."""
+    name, matched = match.names[place], match.matched[place]
     label, whole = names.labels[name], names.wholes[name]
     count = names.counts[label] - (left_out if is_own else 0)
     count_class = _steps(count, COUNT_EDGES, 1)
@@ -332,15 +372,24 @@ def _fill_bins(
     bins[at + 1] = 1 + _steps(matched, MATCHED_EDGES, 1 << IDF_BITS) * _CLASSES + count_class
     bins[at + 2] = 1 + _steps(sure, RELIABILITY, 1)
     bins[at + 3] = names.sizes[name]
+    bins[at + 4] = 1 + _steps(place, PLACES, 1)
+    bins[at + 5] = 1 + _steps(_squares(names, name, match.marks), SHARES, 1)
 
 
 @kernel
-def _match_names(call_table: Table[MatchCall]) -> None:
-    """List the labels of all queries."""
+def _match_names(call_table: Table[MatchCall], size: Int) -> None:
+    """List the labels of all queries.
+
+    If ``size`` is not -1: those of the raw query of that size, which a search has accepted.
+    """
     call = _open_call(call_table)
     names, match, queries = call.names, call.match, call.queries
+    if size >= 0:
+        raw = call.raw_indices[:size], call.raw_values[:size]
+        call.raw_indptr[1] = load_raw(match, _NO_WEIGHTS, match.marks.size, *raw)
     for q in range(queries.indptr.size - 1):
         first, last = queries.indptr[q], queries.indptr[q + 1]
+        _mark(match, queries, first, last)
         held = _find(names, match, queries.indices, first, last)
         left_out = call.left_out[q] if call.left_out.size else np.int64(0)
         for i in range(names.n_listed):
@@ -359,17 +408,19 @@ def _match_names(call_table: Table[MatchCall]) -> None:
             if left_out > 0:
                 own = call.own_indptr[q], call.own_indptr[q + 1]
                 is_own = _has_label(call.own_labels, own[0], own[1], label)
-            matched = match.matched[i]
-            _fill_bins(names, name, matched, left_out, is_own, call.out_bins, out * _N_TABLES)
+            _fill_bins(names, match, np.int64(i), left_out, is_own, call.out_bins, out * _N_TABLES)
+        _clear(match, queries.indices, first, last)
 
 
 _NO_ROWS = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
+_NO_RAW_QUERY = np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0)
 
 
-def make_match(names: Names) -> Match:
-    """Buffers of one thread."""
+def make_match(names: Names, longest: int = 0) -> Match:
+    """Buffers of one thread, for raw queries up to a length."""
     first, second, third = (np.zeros(names.n_listed, np.int64) for _ in range(3))
-    return Match(first, second, third, np.zeros(names.n_features, np.uint8))
+    raw = np.zeros(longest, np.int32), np.zeros(longest), np.zeros(longest, np.int32)
+    return Match(first, second, third, np.zeros(names.n_features, np.int64), *raw)
 
 
 class Found(NamedTuple):
@@ -389,12 +440,20 @@ class LeftOut(NamedTuple):
 
 
 def bind_match(
-    names: Names, match: Match, queries: QuantisedRows, out: Found, left_out: LeftOut | None = None
-) -> Callable[[], None]:
-    """Bind the kernel to queries in canonical form and to the arrays of its answers."""
+    names: Names,
+    match: Match,
+    queries: QuantisedRows,
+    out: Found,
+    left_out: LeftOut | None = None,
+    raw: tuple[np.ndarray, np.ndarray, np.ndarray] = _NO_RAW_QUERY,
+) -> Callable[[int], None]:
+    """Bind the kernel to queries in canonical form and to the arrays of its answers.
+
+    The function takes -1, or the size of the raw query, which is loaded into the buffers.
+    """
     flat = (out.labels.reshape(-1), out.bins.reshape(-1), out.names.reshape(-1))
     own = _NO_ROWS if left_out is None else left_out
-    parts: Any = table(names), table(match), table(queries), *own, *flat
+    parts: Any = table(names), table(match), table(queries), *own, *flat, *raw
     return partial(_match_names, table(MatchCall(*parts)))
 
 
@@ -412,7 +471,6 @@ def match_names(
     ----------
     names : Names
     queries : QuantisedRows
-        Only their features count.
     left_out : LeftOut, optional
         If the queries are themselves training rows.
     n_jobs : int
@@ -457,7 +515,7 @@ def match_names(
         if own is not None:
             own = LeftOut(own.copies[first:last], own.indptr[first : last + 1], own.labels)
         with pool.lend(lambda held: True, lambda: make_match(names)) as match:
-            bind_match(names, match, mine, part, own)()
+            bind_match(names, match, mine, part, own)(-1)
 
     in_parallel(answer, queries.n_rows, check_n_jobs(n_jobs))
     return out
@@ -482,16 +540,16 @@ _open_count = struct_view(CountCall)
 def _count_holders(call_table: Table[CountCall]) -> None:
     """Count for each name the rows that contain it wholly, and those of them with the label."""
     call = _open_count(call_table)
-    names, rows, has = call.names, call.rows, call.match.has
+    names, rows, marks = call.names, call.rows, call.match.marks
     for row in range(rows.indptr.size - 1):
         first, last = rows.indptr[row], rows.indptr[row + 1]
         for p in range(first, last):
-            has[rows.indices[p]] = 1
+            marks[rows.indices[p]] = 1
         for p in range(first, last):
             feature = np.int64(rows.indices[p])
             for i in range(names.starts[feature], names.starts[feature + 1]):
                 name = np.int64(names.listed[i])
-                if _matched(names, name, feature, has) == names.wholes[name]:
+                if _matched(names, name, feature, marks) == names.wholes[name]:
                     own = call.label_indptr[row], call.label_indptr[row + 1]
                     label = names.labels[name]
                     call.holders[name] += 1
@@ -499,7 +557,7 @@ def _count_holders(call_table: Table[CountCall]) -> None:
                         _has_label(call.label_indices, own[0], own[1], label)
                     )
         for p in range(first, last):
-            has[rows.indices[p]] = 0
+            marks[rows.indices[p]] = 0
 
 
 def count_holders(
@@ -568,7 +626,7 @@ class NameSession:
     """
 
     def __init__(self, names: Names) -> None:
-        self._names, self._match = names, make_match(names)
+        self._names = names
         shape = 1, names.n_listed
         self._found = Found(
             np.empty(shape, np.int32), np.zeros((*shape, _N_TABLES), np.uint16),
@@ -577,17 +635,16 @@ class NameSession:
         self._bind(256)
 
     def _bind(self, longest: int) -> None:
-        indptr, indices = np.zeros(2, np.int64), np.zeros(longest, np.int32)
-        queries = QuantisedRows(indptr, indices, indices, self._names.n_features)
-        self._run = bind_match(self._names, self._match, queries, self._found)
-        self._query = indptr, indices
+        match = make_match(self._names, longest)
+        self._raw = np.zeros(2, np.int64), np.zeros(longest, np.int64), np.zeros(longest)
+        loaded = QuantisedRows(self._raw[0], match.indices, match.quantised, self._names.n_features)
+        self._run = bind_match(self._names, match, loaded, self._found, raw=self._raw)
 
     def match(self, indices: np.ndarray, values: np.ndarray) -> Found:
         """Find the labels of a raw query: features, without repeats, and their values."""
-        features = indices[values != 0]
-        if features.size > self._query[1].size:
-            self._bind(2 * features.size)
-        self._query[0][1] = features.size
-        self._query[1][: features.size] = features
-        self._run()
+        size = indices.size
+        if size > self._raw[1].size:
+            self._bind(2 * size)
+        self._raw[1][:size], self._raw[2][:size] = indices, values
+        self._run(size)
         return self._found
