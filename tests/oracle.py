@@ -92,8 +92,11 @@ def stored(clf):
     return dict(arrays) | {"g": clf.feature_weights_}, meta
 
 
-def ranked_scores(model, X, Y, query):
-    """Integer score of every candidate, from what `stored` gives."""
+def ranked_scores(model, X, Y, query, sources=None):
+    """Integer score of every candidate, from what `stored` gives.
+
+    ``sources`` are those of `sources_of`: for each its number of tables, and the bins of labels.
+    """
     arrays, meta = model
     S, beta, postings, g = meta["cuts"][-1], meta["beta"], meta["postings"], arrays["g"]
     found = capped(X, query, S, beta, postings, g) if postings else neighbours(X, query, S, beta, g)
@@ -104,18 +107,25 @@ def ranked_scores(model, X, Y, query):
     votes, _ = tally(found, Y, meta["alpha"])
     candidates = sorted(votes, key=lambda label: (-votes[label], label))[: meta["n_candidates"]]
     t, _ = quantised(query)
+    sources = sources_of(model, query) if sources is None else sources
+    return {
+        label: _ranked_score(arrays, meta, label, voters, sources, t)
+        for label in {*candidates, *(label for _, listed in sources for label in listed)}
+    }
+
+
+def sources_of(model, query):
+    """Tables of each source, and the bins of the labels that it lists for a query."""
+    arrays, meta = model
     sources = []
     if "centroids" in meta:
         cosines = _near_centroids(arrays, meta, query)  # the best first
         placed = enumerate(cosines.items(), 1)
-        sources.append({label: [_bin(cosine), place] for place, (label, cosine) in placed})
+        sources.append((2, {label: [_bin(cosine), place] for place, (label, cosine) in placed}))
     if "names" in meta:
         t, support = quantised(query)
-        sources.append(named(*_names(arrays, meta), {f: int(t[f]) for f in support}))
-    return {
-        label: _ranked_score(arrays, meta, label, voters, sources, t)
-        for label in {*candidates, *(label for listed in sources for label in listed)}
-    }
+        sources.append((6, named(*_names(arrays, meta), {f: int(t[f]) for f in support})))
+    return sources
 
 
 def _near_centroids(arrays, meta, query):
@@ -188,11 +198,6 @@ def named(names, idf, unknown, counts, reliability, query, own=None, copies=0, m
     return listed
 
 
-def n_tables_of(meta):
-    """Tables of each source."""
-    return [n for name, n in (("centroids", 2), ("names", 6)) if name in meta]
-
-
 def _bin(share):
     return sum(knot <= Fraction(share + 2.0**-10) for knot in KNOTS) - 1
 
@@ -201,7 +206,7 @@ def _ranked_score(arrays, meta, label, voters, sources, t):
     modelled = label < arrays["modelled"].size and bool(arrays["modelled"][label])
     tables = arrays["tables"].reshape(2, -1, 1281)[int(modelled)].tolist()
     total, at = 0, len(meta["cuts"])
-    for listed, n_tables in zip(sources, n_tables_of(meta), strict=True):
+    for n_tables, listed in sources:
         for values, at_bin in zip(tables[at : at + n_tables], listed.get(label, []), strict=False):
             total += values[at_bin]
         at += n_tables
@@ -216,9 +221,9 @@ def _ranked_score(arrays, meta, label, voters, sources, t):
     return total + (int(arrays["biases"][label]) if label < arrays["biases"].size else 0)
 
 
-def ranked_topk(model, X, Y, query, k):
+def ranked_topk(model, X, Y, query, k, sources=None):
     """Labels and scores of one query, padded with -1 and 0."""
-    table = ranked_scores(model, X, Y, query)
+    table = ranked_scores(model, X, Y, query, sources)
     best = sorted(table, key=lambda label: (-table[label], label))[:k]
     missing = k - len(best)
     return best + [-1] * missing, [table[label] * 2.0**-38 for label in best] + [0.0] * missing

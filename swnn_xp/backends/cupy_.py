@@ -5,9 +5,9 @@ scores. Work goes to CuPy's current stream.
 
 The host waits for the device for a few scalars while a matrix is brought to canonical rows; for
 one per batch that is searched, the number of queries left over, and two more where memory cuts a
-batch into blocks; for one more per block in the product path (ties in the last slot); for one per
-batch of votes; for two per block of ranked candidates; and for results that are copied to a caller
-on the host. A launch itself waits for nothing.
+batch into blocks; for one more per block in the product path (ties in the last slot); for one the
+first time that labels are ranked, the largest number of labels of a row; and for results that are
+copied to a caller on the host. A launch itself waits for nothing.
 """
 
 from __future__ import annotations
@@ -134,6 +134,15 @@ class CupyKernelIndex(CupyIndex):
             self._searched = SearchedRows.of(rows)
         self.exhaustive_queries = 0
         """Queries so far that needed exact similarities of all rows."""
+        self._longest: tuple[Any, int] = None, 0
+
+    def _most_labels(self, labels: Any) -> int:
+        """Labels of the row with most; found once for the same labels, for the host must wait."""
+        held, most = self._longest
+        if held is not labels:
+            most = longest_row(labels)
+            self._longest = labels, most
+        return most
 
     def _device_rows(self) -> QuantisedRows:
         return self._searched.rows
@@ -153,18 +162,18 @@ class CupyKernelIndex(CupyIndex):
         self, found: Neighbours, labels: Any, alpha: float, k: int, options: Options
     ) -> Ranking:
         """Count the votes of given neighbours: the best labels of each query."""
-        n_queries, n_neighbors = found.ids.shape
+        n_queries = found.ids.shape[0]
         if n_queries == 0:
             return super().rank_found(found, labels, alpha, k, options)
         with self._placement.current():
-            most_labels = longest_row(labels)
+            most_labels = self._most_labels(labels)
 
             def best(start: int, stop: int) -> Ranking:
                 block = Neighbours(found.similarities[start:stop], found.ids[start:stop])
-                return rank_by_votes(block, labels, most_labels, alpha, k)
+                return rank_by_votes(block, labels, most_labels, alpha, k, memory // 2)
 
             memory = min(options.memory_budget, free_memory())
-            step = memory // rank_bytes(labels, n_neighbors, most_labels)
+            step = memory // 2 // rank_bytes(k)
             return join_rankings(self._placement.in_blocks(n_queries, step, best))
 
     def rank_candidates(
@@ -177,22 +186,25 @@ class CupyKernelIndex(CupyIndex):
         k: int,
         options: Options,
     ) -> Ranking | None:
-        """Rank the candidates of given neighbours; not those that sources list."""
-        n_queries, n_neighbors = found.ids.shape
-        if n_queries == 0 or evidence:
+        """Rank the candidates of given neighbours, and those that sources list."""
+        n_queries = found.ids.shape[0]
+        if n_queries == 0:
             return None
         with self._placement.current():
             ranker, selection = learned.placed_ranker(self._placement), learned.selection
-            most_labels = longest_row(labels)
+            most_labels = self._most_labels(labels)
 
             def best(start: int, stop: int) -> Ranking:
                 block = Neighbours(found.similarities[start:stop], found.ids[start:stop])
-                candidates = find_candidates(block, labels, most_labels, selection)
+                listed = [type(e)(*(part[start:stop] for part in e)) for e in evidence]
+                candidates = find_candidates(
+                    block, labels, most_labels, selection, listed, memory // 2
+                )
                 rows = slice_rows(queries, start, stop)
                 return score_candidates(candidates, rows, ranker, k)
 
-            memory, width = min(options.memory_budget, free_memory()), queries.n_features
-            step = memory // ranking_bytes(labels, n_neighbors, most_labels, width, selection)
+            memory = min(options.memory_budget, free_memory())
+            step = memory // 2 // ranking_bytes(selection, k)
             return join_rankings(self._placement.in_blocks(n_queries, step, best))
 
 

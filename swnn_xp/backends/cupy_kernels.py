@@ -11,20 +11,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cupy
 
-from swnn_kernels.cuda import OPTIONS, Tiles, source
+from swnn_kernels.cuda import (
+    MOST_NEIGHBOURS,
+    OPTIONS,
+    Tiles,
+    most_listed,
+    pool_words,
+    source,
+)
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import Array, LabelRows, QuantisedRows, row_sizes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from swnn_kernels.learn.candidates import Selection
+    from swnn_kernels.learn.evidence import Evidence
     from swnn_kernels.learn.scorer import Ranker
 
 _THREADS = 256
 _SEARCH_THREADS = 512
-_MOST_NEIGHBOURS = 512  # no more than the threads, whose best bounds give the threshold
-_BLOCKS = 1024  # that keep a large device busy
-_CACHED_POSTINGS = 1 << 22  # that stay in the L2 cache while all queries of a batch read them
-_LISTED = 2048  # rows listed for a query, beside those for each block that searches for it
 _TILE = 8192  # rows of which one block chooses the best, where it takes all
 
 
@@ -69,7 +75,7 @@ def search_rows(
     found = Neighbours(cupy.empty(ids.shape, dtype=cupy.float64), ids)
     left = cupy.arange(n_queries, dtype=cupy.int32)
     n_left = n_queries
-    if n_neighbors <= _MOST_NEIGHBOURS:
+    if n_neighbors <= MOST_NEIGHBOURS:
         n_left = _search_tiles(searched, queries, beta, removed, found, left)
     n_rows = searched.rows.n_rows
     per_query = 8 * n_rows + _rescan_bytes(n_rows, n_neighbors)
@@ -82,11 +88,7 @@ def search_rows(
 
 def search_bytes(n_rows: int, n_neighbors: int) -> int:
     """Device memory that `search_rows` takes for one query, at most."""
-    return 8 * _listed(-(-n_rows // _TILE), n_neighbors) + 16 * n_neighbors + 12
-
-
-def _listed(ranges: int, n_neighbors: int) -> int:
-    return _LISTED + 2 * ranges * min(n_neighbors, _MOST_NEIGHBOURS)
+    return 8 * most_listed(-(-n_rows // _TILE), n_neighbors) + 16 * n_neighbors + 12
 
 
 def _search_tiles(
@@ -100,9 +102,8 @@ def _search_tiles(
     """Fill ``found`` but for some queries, whose numbers go to ``left``; return how many."""
     (directory, slices, postings), n_queries = searched.tiles, queries.n_rows
     n_tiles, directory_size, _ = directory.shape
-    wanted = max(-(-_BLOCKS // n_queries), -(-postings.size // _CACHED_POSTINGS))
-    ranges, n_slots = min(wanted, n_tiles), found.ids.shape[1]
-    capacity = _listed(ranges, n_slots)
+    ranges, n_slots = searched.tiles.ranges(n_queries), found.ids.shape[1]
+    capacity = most_listed(ranges, n_slots)
     state = cupy.zeros(2 * n_queries + 1, dtype=cupy.uint32)
     thresholds, counts, n_left = state[:n_queries], state[n_queries:-1], state[-1:]
     lists = cupy.empty((n_queries, capacity, 2), dtype=cupy.uint32)
@@ -158,87 +159,106 @@ def _marks(removed: Array | None) -> Any:
 
 
 def rank_by_votes(
-    found: Neighbours, labels: LabelRows, most_labels: int, alpha: float, k: int
+    found: Neighbours, labels: LabelRows, most_labels: int, alpha: float, k: int, memory: int
 ) -> Ranking:
     """Let the neighbours of some queries vote; no row has more than `most_labels` labels."""
     n_queries, n_neighbors = found.ids.shape
-    capacity = rank_capacity(labels, n_neighbors, most_labels)
-    scores = cupy.zeros((n_queries, max(1, labels.n_labels)), dtype=cupy.uint64)
-    voted = cupy.empty((n_queries, capacity), dtype=cupy.int32)
+    pools, words = _pools(n_queries, _most_voted(labels, n_neighbors, most_labels), 1, memory)
     best_labels = cupy.empty((n_queries, k), dtype=cupy.int64)
     best_scores = cupy.empty((n_queries, k), dtype=cupy.float64)
     launch(
-        "vote", "vote_topk", (n_queries,),
-        found.ids, found.similarities, *labels[:2], cupy.int32(n_neighbors),
-        cupy.int64(labels.n_labels),
-        cupy.int64(capacity), cupy.float64(alpha), cupy.int32(k),
-        scores, voted, best_labels, best_scores,
+        "vote", "vote_topk", (pools.shape[0],),
+        found.ids, found.similarities, *labels[:2], cupy.int32(n_queries), cupy.int32(n_neighbors),
+        cupy.int64(labels.n_labels), cupy.float64(alpha), cupy.int32(k), pools, cupy.int64(words),
+        cupy.empty((n_queries, k), dtype=cupy.uint64),
+        cupy.empty((n_queries, k), dtype=cupy.int32),
+        best_labels, best_scores,
     )  # fmt: skip
     return Ranking(best_labels, best_scores)
 
 
-def rank_bytes(labels: LabelRows, n_neighbors: int, most_labels: int) -> int:
-    """Device memory that `rank_by_votes` takes for one query."""
-    return labels.n_labels * 8 + rank_capacity(labels, n_neighbors, most_labels) * 4
+def rank_bytes(k: int) -> int:
+    """Device memory that `rank_by_votes` takes for one query, beside that for votes."""
+    return 28 * k + 1
 
 
-def rank_capacity(labels: LabelRows, n_neighbors: int, most_labels: int) -> int:
+def _most_voted(labels: LabelRows, n_neighbors: int, most_labels: int) -> int:
     """Number of labels for which one query can get votes."""
-    return max(1, min(labels.n_labels, n_neighbors * most_labels))
+    return min(labels.n_labels, n_neighbors * most_labels)
+
+
+def _pools(n_queries: int, most_voted: int, n_cuts: int, memory: int) -> tuple[Array, int]:
+    """Memory for the votes of each block that runs, if a block's own is short; words of each."""
+    words = pool_words(most_voted, n_cuts)
+    blocks = max(1, min(n_queries, memory // (8 * words))) if words else n_queries
+    return cupy.empty((blocks, words), dtype=cupy.uint64), words
 
 
 class Candidates(NamedTuple):
-    """Labels in any order, and their votes at each cut."""
+    """Labels in any order, and the bin of each in each table of the vote score."""
 
-    labels: Array  # int32, (n_queries, K), -1 where there is none
-    votes: Array  # uint64, (n_queries, K, n_cuts)
-    totals: Array  # uint64, (n_queries, n_cuts): the votes of all neighbours
+    labels: Array  # int32, (n_queries, n_ranked), -1 where there is none
+    bins: Array  # uint16, (n_queries, n_ranked, n_tables)
 
 
 def find_candidates(
-    found: Neighbours, labels: LabelRows, most_labels: int, selection: Selection
+    found: Neighbours,
+    labels: LabelRows,
+    most_labels: int,
+    selection: Selection,
+    evidence: Sequence[Evidence],
+    memory: int,
 ) -> Candidates:
-    """Let the neighbours of some queries vote; no row has more than `most_labels` labels."""
+    """Let the neighbours of some queries vote, and add what sources list for them.
+
+    No row has more than `most_labels` labels.
+    """
     n_queries, n_neighbors = found.ids.shape
-    capacity = rank_capacity(labels, n_neighbors, most_labels)
-    cuts, slots = cupy.asarray(selection.cuts, dtype=cupy.int64), selection.n_candidates
-    n_cuts, n_labels = len(selection.cuts), max(1, labels.n_labels)
+    n_cuts, slots = len(selection.cuts), selection.n_candidates
+    cuts = cupy.asarray(selection.cuts, dtype=cupy.int64)
+    sizes = [(source.n_listed, len(source.tables)) for source in selection.sources]
+    listed = _side_by_side([one.labels for one in evidence], n_queries, cupy.int32)
+    bins = _side_by_side([one.bins for one in evidence], n_queries, cupy.uint16)
+    n_listed = listed.shape[1]
+    most = _most_voted(labels, min(n_neighbors, selection.cuts[-1]), most_labels) + n_listed
+    pools, words = _pools(n_queries, most, n_cuts, memory)
     made = Candidates(
-        cupy.empty((n_queries, slots), dtype=cupy.int32),
-        cupy.empty((n_queries, slots, n_cuts), dtype=cupy.uint64),
-        cupy.zeros((n_queries, n_cuts), dtype=cupy.uint64),
+        cupy.empty((n_queries, selection.n_ranked), dtype=cupy.int32),
+        cupy.empty((n_queries, selection.n_ranked, selection.n_tables), dtype=cupy.uint16),
     )
     launch(
-        "candidates", "find_candidates", (n_queries,),
-        found.ids, found.similarities, *labels[:2], cuts,
-        cupy.int32(n_neighbors), cupy.int32(n_cuts), cupy.int64(n_labels),
-        cupy.int64(capacity), cupy.float64(selection.alpha), cupy.int32(slots),
-        cupy.zeros((n_queries, n_labels), dtype=cupy.int32),
-        cupy.empty((n_queries, capacity), dtype=cupy.int32),
-        cupy.empty((n_queries, capacity, n_cuts), dtype=cupy.uint64),
-        cupy.empty((n_queries, capacity), dtype=cupy.uint64),
+        "candidates", "find_candidates", (pools.shape[0],),
+        found.ids, found.similarities, *labels[:2], cuts, cupy.asarray(sizes, dtype=cupy.int64),
+        listed, bins, cupy.int32(n_queries), cupy.int32(n_neighbors), cupy.int32(n_cuts),
+        cupy.int32(len(sizes)), cupy.int32(n_listed), cupy.int32(bins.shape[1]),
+        cupy.int32(selection.n_tables), cupy.int64(labels.n_labels),
+        cupy.float64(selection.alpha), cupy.int32(slots), pools, cupy.int64(words),
         cupy.empty((n_queries, slots), dtype=cupy.uint64),
         *made,
     )  # fmt: skip
     return made
 
 
+def _side_by_side(parts: list[Array], n_queries: int, dtype: Any) -> Array:
+    """What sources say of each query in one row."""
+    flat = [part.reshape(n_queries, -1).astype(dtype, copy=False) for part in parts]
+    return cupy.concatenate([*flat, cupy.empty((n_queries, 0), dtype=dtype)], axis=1)
+
+
 def score_candidates(
     candidates: Candidates, queries: QuantisedRows, ranker: Ranker, k: int
 ) -> Ranking:
     """Score the candidates of some queries: the best ``k``."""
-    n_queries, slots, n_cuts = candidates.votes.shape
+    n_queries, n_ranked, n_tables = candidates.bins.shape
     best = (
         cupy.empty((n_queries, k), dtype=cupy.int64),
         cupy.empty((n_queries, k), dtype=cupy.float64),
     )
     launch(
         "scores", "score_candidates", (n_queries,),
-        *candidates, *queries[:3], *ranker[:6], cupy.int32(slots), cupy.int32(n_cuts),
-        cupy.int64(ranker.modelled.shape[0]), cupy.int64(queries.n_features),
-        cupy.int32(ranker.shift), cupy.int32(k),
-        cupy.zeros((n_queries, max(1, queries.n_features)), dtype=cupy.int32),
-        cupy.zeros((n_queries, slots), dtype=cupy.uint64),
+        *candidates, *queries[:3], *ranker[:6], cupy.int32(n_ranked), cupy.int32(n_tables),
+        cupy.int64(ranker.modelled.shape[0]), cupy.int32(ranker.shift), cupy.int32(k),
+        cupy.empty((n_queries, n_ranked), dtype=cupy.uint64),
         cupy.empty((n_queries, k), dtype=cupy.uint64),
         cupy.empty((n_queries, k), dtype=cupy.int32),
         *best,
@@ -246,11 +266,7 @@ def score_candidates(
     return Ranking(*best)
 
 
-def ranking_bytes(
-    labels: LabelRows, n_neighbors: int, most_labels: int, n_features: int, selection: Selection
-) -> int:
-    """Device memory that one query takes, without its results."""
-    capacity, n_cuts = rank_capacity(labels, n_neighbors, most_labels), len(selection.cuts)
-    voting = 4 * labels.n_labels + (12 + 8 * n_cuts) * capacity
-    candidates = (20 + 8 * n_cuts) * selection.n_candidates
-    return voting + candidates + 4 * n_features + 8 * n_cuts
+def ranking_bytes(selection: Selection, k: int) -> int:
+    """Device memory that candidates and scores of one query take, beside that for votes."""
+    listed = selection.n_ranked * (24 + 4 * selection.n_tables)
+    return 8 * selection.n_candidates + listed + 28 * k + 1

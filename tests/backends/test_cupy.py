@@ -1,10 +1,14 @@
 """What only CuPy has: its sparse matrices, its memory pool, its devices and streams."""
 
+import ctypes
+import os
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from swnn_xp import SWNNClassifier
+from swnn_xp import SWNNClassifier, SWNNRanker
 from swnn_xp.backends import BACKENDS
 
 cupy = pytest.importorskip("cupy")
@@ -130,6 +134,61 @@ def test_a_query_with_very_many_features():
     assert clf.kneighbors(np.ones((1, 4096))).ids.tolist() == [[0, 2]]
     assert clf.kneighbors(rows[1:2]).ids.tolist() == [[1, 0]]
     assert clf.model_.segments[0].exhaustive_queries == 1
+
+
+def with_many_labels(n_labels=4000):
+    """Rows with hundreds of labels, and names of all labels."""
+    rng = np.random.default_rng(5)
+    rows = sp.csr_array(rng.choice([0.0, 0.0, 1.0, 2.0], size=(40, 8)))
+    labels = sp.csr_array((rng.random((40, n_labels)) < 0.2).astype(int))
+    return rows, labels, sp.csr_array((rng.random((n_labels, 8)) < 0.3).astype(int))
+
+
+@pytest.mark.parametrize("budget", [10**9, 100_000])
+def test_votes_for_more_labels_than_shared_memory_holds(budget):
+    rows, labels, names = with_many_labels()
+    ranker = partial(SWNNRanker, n_neighbors=9, n_candidates=50, centroids=True)
+    for make, more in ((SWNNClassifier, {}), (ranker, {"label_features": names})):
+        clf = make(memory_budget=budget, backend="cupy").fit(rows, labels, **more)
+        expected = make(backend="numba").fit(rows, labels, **more).predict_topk(rows, k=60)
+        for mine, theirs in zip(clf.predict_topk(rows, k=60), expected, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def n_launched():
+    """Kernels launched so far, by CuPy on the CPU."""
+    emulator = pytest.importorskip("cupy_backends._cupy_on_cpu")
+    assert emulator
+    return ctypes.CDLL(os.environ["CUPY_HOST_LIB"]).cuHostLaunchCount()
+
+
+def test_a_batch_takes_few_launches_and_waits_once(monkeypatch):
+    from swnn_xp.backends import Settings, cupy_kernels
+    from swnn_xp.rows import records
+
+    model = SWNNClassifier(5, backend="cupy").fit(X, Y).model_
+    (index,), labels, settings = model.segments, model.placed_labels, Settings(5, 1.0, 1.0)
+    indptr, indices, quantised, n_features = index._device_rows()
+    n = indices.size
+    starts = (indptr[:-1] + n * cupy.arange(137)[:, None]).ravel()
+    queries = type(index._device_rows())(
+        cupy.append(starts, 137 * n), cupy.tile(indices, 137), cupy.tile(quantised, 137), n_features
+    )
+    assert queries.n_rows == 4110
+    index.rank(queries, labels, settings, 3)  # compiles, and looks at the labels
+    waits = []
+
+    def awaited(value):
+        if isinstance(value, cupy.ndarray):
+            waits.append(value)
+        return int(value)
+
+    for module in (cupy_kernels, records):
+        monkeypatch.setattr(module, "int", awaited, raising=False)
+    before = n_launched()
+    index.rank(queries, labels, settings, 3)
+    assert n_launched() - before <= 12
+    assert len(waits) == 1
 
 
 def test_the_pools_limit_counts():

@@ -1,6 +1,6 @@
 // Counts what kernels compiled with -fsanitize=thread do to memory: in place of the sanitizer, every
-// load and store calls one of these. Statics of the program are a block's shared memory, arrays
-// on the heap are global memory; a thread's stack, which a GPU has in registers, is not counted.
+// load and store calls one of these. Statics of kernels are a block's shared memory, what
+// `device.h` gives out is global memory; a thread's stack, which a GPU has in registers, is not counted.
 #include "count_accesses.h"
 
 #include <cstdint>
@@ -9,26 +9,38 @@
 Counts counts;
 bool is_counting = false;
 const char *heap_first = nullptr, *heap_last = nullptr;
+unsigned* last_blocks = nullptr;
 
-extern "C" char __data_start, _end;
+extern "C" char __start_shared_memory, __stop_shared_memory;
 
 namespace {
 enum Space { none, shared, global };
 inline Space space_of(const volatile void* at) {
     const char* place = (const char*)at;
     if (!is_counting) return none;
-    if (place >= &__data_start && place < &_end) return shared;
+    if (place >= &__start_shared_memory && place < &__stop_shared_memory) return shared;
     return place >= heap_first && place < heap_last ? global : none;
+}
+inline void touch(const volatile void* at, unsigned size) {
+    const char* place = (const char*)at;
+    for (size_t i = (place - heap_first) / 32; i <= (size_t)(place + size - 1 - heap_first) / 32; ++i) {
+        counts.sectors += last_blocks[i] != blocks_begun;
+        last_blocks[i] = blocks_begun;
+    }
 }
 inline void read(const volatile void* at, unsigned size) {
     const Space space = space_of(at);
-    if (space == global) counts.global_read += size;
-    else if (space == shared) counts.shared_read += size;
+    counts.shared_accesses += space == shared;
+    if (space != global) return;
+    counts.bytes_read += size;
+    touch(at, size);
 }
 inline void write(const volatile void* at, unsigned size) {
     const Space space = space_of(at);
-    if (space == global) counts.global_written += size;
-    else if (space == shared) counts.shared_written += size;
+    counts.shared_accesses += space == shared;
+    if (space != global) return;
+    counts.bytes_written += size;
+    touch(at, size);
 }
 inline void atomic(const volatile void* at, bool is_wide) {
     const Space space = space_of(at);

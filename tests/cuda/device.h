@@ -10,12 +10,15 @@
 
 // One stretch of addresses, so that global memory can be told from stacks; never freed.
 inline void* device_memory(size_t size) {
-    constexpr size_t reserved = 1ULL << 38;
+    constexpr size_t reserved = 1ULL << 36;
     static size_t used = 0;
+    const auto mapped = [](size_t bytes) {
+        return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    };
     if (!heap_first) {
-        heap_first = (char*)mmap(nullptr, reserved, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        heap_first = (char*)mapped(reserved);
         heap_last = heap_first + reserved;
+        last_blocks = (unsigned*)mapped(reserved / 32 * sizeof(unsigned));
     }
     const char* found = heap_first + used;
     used += (size + 255) / 256 * 256;
@@ -38,7 +41,7 @@ inline void run(Dim grid, unsigned threads, const std::function<void()>& kernel)
     launch(grid, threads, Blocks::in_turn, kernel);
     is_counting = false;
 }
-inline void report(const char* stage, long long) {
+inline void report(const char* stage) {
     std::printf("%s", stage);
     for (int i = 0; i < (int)(sizeof(Counts) / 8); ++i) std::printf(" %llu", ((unsigned long long*)&counts)[i]);
     std::printf("\n");
@@ -50,7 +53,7 @@ template <class T> using Device = std::vector<T>;
 inline void run(Dim grid, unsigned threads, const std::function<void()>& kernel) {
     launch(grid, threads, Blocks::in_turn, kernel);
 }
-inline void report(const char*, long long) {}
+inline void report(const char*) {}
 #endif
 
 template <class T> Device<T> read(FILE* file) {

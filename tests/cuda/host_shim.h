@@ -26,9 +26,16 @@
 #include <ucontext.h>
 #include <vector>
 
+#ifndef WARP
+#define WARP 32  // threads; with fewer, few threads are several warps
+#endif
 #define __global__
 #define __device__
+#ifdef COUNTS
+#define __shared__ static __attribute__((section("shared_memory")))  // so that they are told apart
+#else
 #define __shared__ static
+#endif
 #define __restrict__
 #define __launch_bounds__(...)
 
@@ -97,16 +104,17 @@ class Barrier {
 struct Warp {
     explicit Warp(unsigned size) : barrier(size) {}
     Barrier barrier;
-    unsigned long long values[32];
+    unsigned long long values[WARP];
 };
 struct Block {
     explicit Block(unsigned threads) : barrier(threads) {
-        for (unsigned first = 0; first < threads; first += 32) warps.emplace_back(std::min(32u, threads - first));
+        for (unsigned first = 0; first < threads; first += WARP) warps.emplace_back(std::min<unsigned>(WARP, threads - first));
     }
     Barrier barrier;
     std::deque<Warp> warps;
 };
 inline thread_local Block* my_block;
+inline unsigned blocks_begun = 0;
 
 inline void dawdle() {  // says nothing to a sanitizer: sleeping orders no memory access
     const unsigned thrown = shim_seed ? dice() % 16 : 0;
@@ -133,11 +141,11 @@ inline int __syncthreads_count(int holds) {
 }
 template <class T> T __shfl_down_sync(unsigned, T value, unsigned distance) {
     static_assert(sizeof(T) <= 8);
-    Warp& warp = my_block->warps[threadIdx.x / 32];
-    const unsigned lane = threadIdx.x % 32;
+    Warp& warp = my_block->warps[threadIdx.x / WARP];
+    const unsigned lane = threadIdx.x % WARP;
     std::memcpy(&warp.values[lane], &value, sizeof(T));
     warp.barrier.wait();
-    if (lane + distance < std::min(32u, blockDim.x)) std::memcpy(&value, &warp.values[lane + distance], sizeof(T));
+    if (lane + distance < std::min<unsigned>(WARP, blockDim.x)) std::memcpy(&value, &warp.values[lane + distance], sizeof(T));
     warp.barrier.wait();
     return value;
 }
@@ -162,6 +170,7 @@ inline double __longlong_as_double(long long x) { double y; std::memcpy(&y, &x, 
 inline unsigned __float_as_uint(float x) { unsigned y; std::memcpy(&y, &x, 4); return y; }
 inline float __uint_as_float(unsigned x) { float y; std::memcpy(&y, &x, 4); return y; }
 inline int __mulhi(int x, int y) { return (int)(((long long)x * y) >> 32); }
+inline unsigned __umulhi(unsigned x, unsigned y) { return (unsigned)(((unsigned long long)x * y) >> 32); }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 using std::pow;
 using std::rint;
@@ -193,6 +202,7 @@ inline void launch(Dim grid, unsigned threads, Blocks, const std::function<void(
         blockIdx = {number % grid.x, number / grid.x};
         Block block(threads);
         my_block = &block;
+        ++blocks_begun;
         for (auto& fiber : fibers) fiber.is_started = fiber.is_done = false;
         for (unsigned done = 0; done < threads;) {
             for (unsigned i = 0; i < threads; ++i) {

@@ -1,5 +1,5 @@
 // Reads a problem from a file, runs all kernels on it through the host shim, writes the results.
-// Usage: run_kernels THREADS TILE RANGES IN OUT; arrays are int64 or float64, a length first.
+// Usage: run_kernels THREADS SEARCH_THREADS TILE RANGES IN OUT; arrays are int64 or float64, a length first.
 #include "device.h"
 
 namespace search_cu {
@@ -18,9 +18,9 @@ namespace scores_cu {
 #include "scores.cu"
 }
 int main(int, char** argv) {
-    const unsigned threads = std::atoi(argv[1]), ranges = std::atoi(argv[3]);
-    const int tile = std::atoi(argv[2]);
-    FILE* in = std::fopen(argv[4], "rb");
+    const unsigned threads = std::atoi(argv[1]), search_threads = std::atoi(argv[2]), ranges = std::atoi(argv[4]);
+    const int tile = std::atoi(argv[3]);
+    FILE* in = std::fopen(argv[5], "rb");
     const auto row_starts = read<long long>(in);
     const auto row_features = narrow(read<long long>(in)), row_quantised = narrow(read<long long>(in));
     const auto directory = narrow(read<long long>(in)), slices = narrow(read<long long>(in));
@@ -29,20 +29,25 @@ int main(int, char** argv) {
     const auto query_features = narrow(read<long long>(in)), query_quantised = narrow(read<long long>(in));
     const auto label_starts = read<long long>(in);
     const auto label_ids = narrow(read<long long>(in));
-    const auto numbers = narrow(read<long long>(in));  // neighbours, labels, k, capacity, candidates, shift, features, rows listed
+    const auto numbers = narrow(read<long long>(in));  // neighbours, labels, k, candidates, shift, rows listed, words of a pool, pools
     const auto exponents = read<double>(in);           // alpha, beta
     const auto removed_flags = narrow(read<long long>(in));
     const auto cuts = read<long long>(in), model_starts = read<long long>(in);
     const auto model_features = narrow(read<long long>(in));
     const auto wide_weights = read<long long>(in), biases = read<long long>(in);
     const auto modelled_flags = read<long long>(in), tables = read<long long>(in);
+    const auto sources = read<long long>(in);          // labels listed for a query, tables of each
+    const auto unscaled = narrow(read<long long>(in));  // values of the queries without feature weights
+    const auto listed_labels = narrow(read<long long>(in));
+    const auto wide_bins = read<long long>(in);
     std::fclose(in);
     const Device<short> model_weights(wide_weights.begin(), wide_weights.end());
+    const Device<unsigned short> listed_bins(wide_bins.begin(), wide_bins.end());
     const Device<unsigned char> modelled(modelled_flags.begin(), modelled_flags.end());
     const Device<unsigned char> removed(removed_flags.begin(), removed_flags.end());
 
     const long long n_rows = row_starts.size() - 1, n_queries = query_starts.size() - 1;
-    const int n_slots = numbers[0], n_labels = numbers[1], k = numbers[2], capacity = numbers[3], listed = numbers[7];
+    const int n_slots = numbers[0], n_labels = numbers[1], k = numbers[2], listed = numbers[5];
     const unsigned char* marks = removed.empty() ? nullptr : removed.data();
     const int n_tiles = (n_rows + search_cu::TILE - 1) / search_cu::TILE;
     const long long directory_size = n_tiles ? directory.size() / 2 / n_tiles : 0;
@@ -52,23 +57,24 @@ int main(int, char** argv) {
     Device<uint2> lists(n_queries * listed);
     Device<long long> ids(n_queries * n_slots), labels(n_queries * k);
     Device<double> similarities(ids.size()), scores(labels.size());
-    int n_left = 0;
-    run({(unsigned)n_queries, ranges}, threads, [&] {
+    Device<int> left_over(1);
+    run({(unsigned)n_queries, ranges}, search_threads, [&] {
         search_cu::search_tiles((const uint2*)directory.data(), (const unsigned*)slices.data(),
                                 (const unsigned*)postings.data(), row_sizes.data(), marks, query_starts.data(),
                                 query_features.data(), query_quantised.data(), n_tiles, directory_size, n_slots,
                                 listed, exponents[1], thresholds.data(), counts.data(), lists.data());
     });
-    run({(unsigned)n_queries, 1}, threads, [&] {
+    run({(unsigned)n_queries, 1}, search_threads, [&] {
         search_cu::finish(row_starts.data(), row_features.data(), row_quantised.data(), row_sizes.data(),
                           query_starts.data(), query_features.data(), query_quantised.data(), thresholds.data(),
                           counts.data(), lists.data(), n_slots, listed, exponents[1], ids.data(),
-                          similarities.data(), &n_left, left.data());
+                          similarities.data(), left_over.data(), left.data());
     });
-    report("search", n_queries);
-    std::printf("%d left\n", n_left);
-    if (n_left) {
-        const unsigned tiles = (n_rows + tile - 1) / tile, many = n_left;
+    report("search");
+    const unsigned many = left_over[0];
+    std::printf("left %u\n", many);
+    if (many) {
+        const unsigned tiles = (n_rows + tile - 1) / tile;
         const int kept = n_slots < tile ? n_slots : tile;
         Device<unsigned long long> all(many * n_rows), keys(many * tiles * kept), best_keys(many * n_slots);
         Device<int> rows(keys.size()), best_rows(best_keys.size());
@@ -83,46 +89,46 @@ int main(int, char** argv) {
                                     best_keys.data(), best_rows.data(), ids.data(), similarities.data());
         });
     }
-    Device<unsigned long long> votes(n_queries * n_labels);
-    Device<int> voted(n_queries * capacity);
-    run({(unsigned)n_queries, 1}, threads, [&] {
-        vote_cu::vote_topk(ids.data(), similarities.data(), label_starts.data(), label_ids.data(),
-                           n_slots, n_labels, capacity, exponents[0], k, votes.data(), voted.data(),
-                           labels.data(), scores.data());
+    report("exhaustive");
+    const long long pool_words = numbers[6];
+    const unsigned blocks = std::min<long long>(n_queries, numbers[7]);
+    Device<unsigned long long> pools(blocks * pool_words), best_keys(n_queries * k);
+    Device<int> chosen(best_keys.size());
+    run({blocks, 1}, threads, [&] {
+        vote_cu::vote_topk(ids.data(), similarities.data(), label_starts.data(), label_ids.data(), (int)n_queries,
+                           n_slots, n_labels, exponents[0], k, pools.data(), pool_words, best_keys.data(),
+                           chosen.data(), labels.data(), scores.data());
     });
-    for (const auto vote : votes) {
-        if (vote) return 3;  // the kernel leaves its scores as it found them
-    }
-    const int n_cuts = cuts.size(), candidates = numbers[4], n_features = numbers[6];
-    Device<int> slots(n_queries * n_labels), found(n_queries * candidates);
-    Device<unsigned long long> cut_sums(n_queries * capacity * n_cuts), cut_keys(n_queries * capacity);
-    Device<unsigned long long> found_keys(found.size()), shares(found.size() * n_cuts);
-    Device<unsigned long long> totals(n_queries * n_cuts), linear(found.size());
-    run({(unsigned)n_queries, 1}, threads, [&] {
-        candidates_cu::find_candidates(
-            ids.data(), similarities.data(), label_starts.data(), label_ids.data(), cuts.data(), n_slots,
-            n_cuts, n_labels, capacity, exponents[0], candidates, slots.data(), voted.data(),
-            cut_sums.data(), cut_keys.data(), found_keys.data(), found.data(), shares.data(), totals.data());
-    });
-    Device<int> scattered(n_queries * n_features), chosen(n_queries * k);
-    Device<unsigned long long> chosen_keys(chosen.size());
+    report("votes");
     Device<long long> ranked(chosen.size());
     Device<double> ranked_scores(chosen.size());
-    run({(unsigned)n_queries, 1}, threads, [&] {
-        scores_cu::score_candidates(
-            found.data(), shares.data(), totals.data(), query_starts.data(), query_features.data(),
-            query_quantised.data(), model_starts.data(), model_features.data(), model_weights.data(),
-            biases.data(), modelled.data(), tables.data(), candidates, n_cuts, modelled.size(), n_features,
-            numbers[5], k, scattered.data(), linear.data(), chosen_keys.data(), chosen.data(),
-            ranked.data(), ranked_scores.data());
-    });
-    for (const auto slot : slots) {
-        if (slot) return 4;  // both kernels leave what they take as they found it
+    const int n_cuts = cuts.size(), by_votes = numbers[3], n_sources = sources.size() / 2;
+    const int n_listed = listed_labels.size() / n_queries, n_listed_bins = listed_bins.size() / n_queries;
+    int n_tables = n_cuts;
+    for (int source = 0; source < n_sources; ++source) n_tables += sources[2 * source + 1];
+    const int candidates = by_votes + n_listed;
+    if (n_cuts) {  // there is a ranker
+        Device<int> found(n_queries * candidates);
+        Device<unsigned short> bins(found.size() * n_tables);
+        Device<unsigned long long> found_keys(n_queries * by_votes), linear(found.size());
+        run({blocks, 1}, threads, [&] {
+            candidates_cu::find_candidates(
+                ids.data(), similarities.data(), label_starts.data(), label_ids.data(), cuts.data(), sources.data(),
+                listed_labels.data(), listed_bins.data(), (int)n_queries, n_slots, n_cuts, n_sources, n_listed,
+                n_listed_bins, n_tables, n_labels, exponents[0], by_votes, pools.data(), pool_words,
+                found_keys.data(), found.data(), bins.data());
+        });
+        report("candidates");
+        run({(unsigned)n_queries, 1}, threads, [&] {
+            scores_cu::score_candidates(
+                found.data(), bins.data(), query_starts.data(), query_features.data(), unscaled.data(),
+                model_starts.data(), model_features.data(), model_weights.data(), biases.data(), modelled.data(),
+                tables.data(), candidates, n_tables, modelled.size(), numbers[4], k, linear.data(),
+                best_keys.data(), chosen.data(), ranked.data(), ranked_scores.data());
+        });
+        report("scores");
     }
-    for (const auto value : scattered) {
-        if (value) return 5;
-    }
-    FILE* out = std::fopen(argv[5], "wb");
+    FILE* out = std::fopen(argv[6], "wb");
     std::fwrite(ids.data(), 8, ids.size(), out);
     std::fwrite(similarities.data(), 8, similarities.size(), out);
     std::fwrite(labels.data(), 8, labels.size(), out);

@@ -29,6 +29,9 @@ OTHER = {
     "swnn_kernels/cuda/choose.cuh",
     "swnn_kernels/cuda/power.cuh",
     "swnn_kernels/cuda/exact.cuh",
+    "swnn_kernels/cuda/hash.cuh",
+    "swnn_kernels/cuda/votes.cuh",
+    "swnn_kernels/cuda/warp.cuh",
 }
 METADATA = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
 INSTALLER = {"INSTALLER", "REQUESTED", "direct_url.json"}  # written by pip

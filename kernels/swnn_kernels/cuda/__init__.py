@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from importlib import resources
 
+from swnn_kernels.cuda.tally import POOL as POOL
+from swnn_kernels.cuda.tally import pool_words as pool_words
+from swnn_kernels.cuda.tiles import MOST_NEIGHBOURS as MOST_NEIGHBOURS
 from swnn_kernels.cuda.tiles import TILE_BITS as TILE_BITS
 from swnn_kernels.cuda.tiles import Tiles as Tiles
+from swnn_kernels.cuda.tiles import most_listed as most_listed
 
 SOURCES = ("search", "select", "vote", "candidates", "scores")
-OPTIONS = ("-std=c++17", "--fmad=false", f"-DTILE_BITS={TILE_BITS}")
+OPTIONS = ("-std=c++17", "--fmad=false", f"-DTILE_BITS={TILE_BITS}", f"-DPOOL={POOL}")
 """Contracting a product and a sum into one operation would round differently from a CPU."""
 
 _INCLUDE = re.compile(r'^#include "(\w+\.cuh)"$', re.MULTILINE)

@@ -1,105 +1,92 @@
-// Neighbours vote at several cuts (the best 5, 25, ...); the labels with most votes at the last cut
-// become candidates. Votes are integers (weight * 2^40), so the order of the atomics does not matter.
+// Candidates of each query: the labels with most votes at the last of several cuts (the best 5, 25,
+// ... neighbours), and those that other sources list. For each candidate and each table of the vote
+// score the bin that it falls into: by its share of a cut's votes, or as a source says.
 
-#include "choose.cuh"
-#include "power.cuh"
+#include "votes.cuh"
 
-// Grid: x = queries. Candidates come in any order.
+// Bin of a share: the leading bits of share + 2^-10, as in swnn_kernels/learn/candidates.py.
+__device__ int bin_of(Key votes, Key total) {
+    const int last = 10 << 7;
+    const double share = total ? (double)(long long)votes / (double)(long long)total : 0.0;
+    const long long bin = (__double_as_longlong(share + 1.0 / 1024.0) >> 45) - ((1023 - 10) << 7);
+    return bin < 0 ? 0 : bin > last ? last : (int)bin;
+}
+
+// Grid: x = blocks that share the queries. Candidates come in any order.
 extern "C" __global__ void find_candidates(
     const long long* __restrict__ ids,             // (queries, neighbours), best first; -1: none
     const double* __restrict__ similarities,       // (queries, neighbours)
     const long long* __restrict__ label_starts,    // (rows + 1)
     const int* __restrict__ label_ids,
     const long long* __restrict__ cuts,            // (cuts), ascending: how many neighbours vote
+    const long long* __restrict__ sources,         // (sources, 2): labels listed for a query; tables
+    const int* __restrict__ listed,                // (queries, n_listed), source by source; -1: none
+    const unsigned short* __restrict__ listed_bins,// (queries, n_listed_bins), likewise
+    const int n_queries,
     const int neighbours,
     const int n_cuts,
+    const int n_sources,
+    const int n_listed,
+    const int n_listed_bins,
+    const int n_tables,
     const long long n_labels,
-    const long long capacity,                      // most labels that one query can get votes for
     const double alpha,
-    const int n_slots,                             // candidates of a query
-    int* __restrict__ slot_of,                     // (queries, labels): from 1; zeros before and after
-    int* __restrict__ voted,                       // (queries, capacity): buffer
-    unsigned long long* __restrict__ sums,         // (queries, capacity, cuts): buffer
-    unsigned long long* __restrict__ keys,         // (queries, capacity): buffer
+    const int n_slots,                             // candidates of a query by votes
+    unsigned long long* __restrict__ pools,        // (gridDim.x, pool_words), where shared memory is short
+    const long long pool_words,
     unsigned long long* __restrict__ best_keys,    // (queries, slots): buffer
-    int* __restrict__ labels,                      // (queries, slots), -1: none
-    unsigned long long* __restrict__ votes,        // (queries, slots, cuts)
-    unsigned long long* __restrict__ totals)       // (queries, cuts), zero at the start
+    int* __restrict__ labels,                      // (queries, slots + n_listed), -1: none
+    unsigned short* __restrict__ bins)             // (queries, slots + n_listed, tables)
 {
-    __shared__ unsigned n_voted;
-    const long long query = blockIdx.x;
-    ids += query * neighbours;
-    similarities += query * neighbours;
-    slot_of += query * n_labels;
-    voted += query * capacity;
-    sums += query * capacity * n_cuts;
-    keys += query * capacity;
-    labels += query * n_slots;
-    votes += query * n_slots * n_cuts;
-    totals += query * n_cuts;
-    if (threadIdx.x == 0) {
-        n_voted = 0;
-    }
-    __syncthreads();
-    // Collect the labels first, so that each knows where its sums are when votes arrive.
-    const int voters = neighbours < cuts[n_cuts - 1] ? neighbours : (int)cuts[n_cuts - 1];
-    for (int i = threadIdx.x; i < voters; i += blockDim.x) {
-        const long long row = ids[i];
-        for (long long at = row < 0 ? 0 : label_starts[row]; row >= 0 && at < label_starts[row + 1]; ++at) {
-            if (!atomicOr(slot_of + label_ids[at], 1)) {
-                voted[atomicAdd(&n_voted, 1u)] = label_ids[at];
+    const int n_voters = neighbours < cuts[n_cuts - 1] ? neighbours : (int)cuts[n_cuts - 1];
+    const int width = n_slots + n_listed;
+    for (long long query = blockIdx.x; query < n_queries; query += gridDim.x) {
+        const long long from = query * neighbours;
+        const Voters voters = {ids + from, similarities + from, n_voters, label_starts, label_ids, n_labels};
+        const Tally tally = vote(voters, cuts, n_cuts, alpha, n_listed, pools + blockIdx.x * pool_words);
+        int* mine = labels + query * width;
+        unsigned short* my_bins = bins + query * width * n_tables;
+        choose(keys_of(tally), tally.labels, 0, tally.slots, n_slots, best_keys + query * n_slots, mine);
+        for (int i = threadIdx.x; i < n_slots; i += blockDim.x) {
+            if (mine[i] >= 0) {
+                tally.places[slot_of(tally, mine[i])] = i + 1;
             }
         }
-    }
-    __syncthreads();
-    const int count = n_voted;
-    for (int i = threadIdx.x; i < count; i += blockDim.x) {
-        slot_of[voted[i]] = i + 1;
-        for (int cut = 0; cut < n_cuts; ++cut) {
-            sums[(long long)i * n_cuts + cut] = 0;
+        __syncthreads();
+        // A label that is listed and has no place yet takes that of the first who lists it.
+        for (int i = threadIdx.x; i < n_listed; i += blockDim.x) {
+            const int label = listed[query * n_listed + i], place = n_slots + i + 1;
+            const int slot = label < 0 ? -1 : take_slot(tally, label, tally.slots);
+            mine[n_slots + i] = slot >= 0 && !atomicCAS(tally.places + slot, 0, place) ? label : -1;
         }
-    }
-    __syncthreads();
-    // A vote is added to the first cut that it counts at; sums over cuts follow.
-    for (int i = threadIdx.x; i < voters; i += blockDim.x) {
-        const long long row = ids[i];
-        if (row < 0) {
-            continue;
+        __syncthreads();
+        for (int i = threadIdx.x; i < width; i += blockDim.x) {
+            if (mine[i] < 0) {
+                continue;
+            }
+            const int slot = slot_of(tally, mine[i]);
+            for (int table = 0; table < n_tables; ++table) {
+                my_bins[(long long)i * n_tables + table] =
+                    table < n_cuts ? bin_of(votes_at(tally, slot, table), tally.totals[table]) : 0;
+            }
         }
-        int cut = 0;
-        while (i >= cuts[cut]) {
-            ++cut;
+        __syncthreads();
+        const int* label = listed + query * n_listed;
+        const unsigned short* bin = listed_bins + query * n_listed_bins;
+        for (int source = 0, table = n_cuts; source < n_sources; ++source) {
+            const int count = (int)sources[2 * source], tables = (int)sources[2 * source + 1];
+            for (int i = threadIdx.x; i < count; i += blockDim.x) {
+                if (label[i] < 0) {
+                    continue;
+                }
+                const long long place = tally.places[slot_of(tally, label[i])] - 1;
+                for (int t = 0; t < tables; ++t) {
+                    my_bins[place * n_tables + table + t] = bin[i * tables + t];
+                }
+            }
+            label += count;
+            bin += count * tables;
+            table += tables;
         }
-        const double weight = power(similarities[i], alpha);
-        const unsigned long long vote = (unsigned long long)rint(weight * 1099511627776.0);  // 2^40
-        atomicAdd(totals + cut, vote);
-        for (long long at = label_starts[row]; at < label_starts[row + 1]; ++at) {
-            atomicAdd(sums + (long long)(slot_of[label_ids[at]] - 1) * n_cuts + cut, vote);
-        }
-    }
-    __syncthreads();
-    for (int i = threadIdx.x; i < count; i += blockDim.x) {
-        unsigned long long* mine = sums + (long long)i * n_cuts;
-        for (int cut = 1; cut < n_cuts; ++cut) {
-            mine[cut] += mine[cut - 1];
-        }
-        keys[i] = mine[n_cuts - 1] + 1;  // a vote of weight 0 is a vote
-    }
-    if (threadIdx.x == 0) {
-        for (int cut = 1; cut < n_cuts; ++cut) {
-            totals[cut] += totals[cut - 1];
-        }
-    }
-    choose(keys, voted, 0, count, n_slots, best_keys + query * n_slots, labels);
-    for (int i = threadIdx.x; i < n_slots; i += blockDim.x) {
-        for (int cut = 0; cut < n_cuts; ++cut) {
-            const bool there = labels[i] >= 0;
-            const long long from = there ? (long long)(slot_of[labels[i]] - 1) * n_cuts : 0;
-            votes[(long long)i * n_cuts + cut] = there ? sums[from + cut] : 0;
-        }
-    }
-    __syncthreads();
-    for (int i = threadIdx.x; i < count; i += blockDim.x) {
-        slot_of[voted[i]] = 0;
     }
 }

@@ -2,6 +2,7 @@
 
 #include "choose.cuh"
 #include "power.cuh"
+#include "warp.cuh"
 
 // What a row and a query share.
 struct Shared {
@@ -12,7 +13,7 @@ struct Shared {
 // A warp looks up a row's features among those of a query, which ascend; its first thread knows.
 __device__ Shared shared_features(const int* row_features, const int* row_quantised, int row_size,
                                   const int* query_features, const int* query_quantised, int query_size) {
-    const int width = min(blockDim.x, 32u);
+    const int width = warp_width();
     Shared sums = {0, 0};
     for (int i = threadIdx.x % width; i < row_size; i += width) {
         const int feature = row_features[i];
@@ -30,11 +31,8 @@ __device__ Shared shared_features(const int* row_features, const int* row_quanti
             ++sums.overlap;
         }
     }
-    const unsigned warp = width == 32 ? ~0u : (1u << width) - 1;
-    for (int distance = width / 2; distance > 0; distance /= 2) {
-        sums.dot += __shfl_down_sync(warp, sums.dot, distance);
-        sums.overlap += __shfl_down_sync(warp, sums.overlap, distance);
-    }
+    sums.dot = sum_of_warp(sums.dot);
+    sums.overlap = sum_of_warp(sums.overlap);
     return sums;
 }
 

@@ -15,6 +15,12 @@
 #define TILE_BITS 13
 #endif
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define BLOCKS 2  // at once: a multiprocessor has 1,024 threads
+#else
+#define BLOCKS 3
+#endif
+
 const int TILE = 1 << TILE_BITS;  // rows: their words take 32 KB
 const int PASS = 256;             // features of a query that are looked up together
 const int MOST_OVERLAP = 4095;    // features of a query whose words can't overflow
@@ -92,7 +98,7 @@ __device__ void add_up(unsigned* words, const uint2* directory, const unsigned* 
     __shared__ Slice found[PASS];
     __shared__ int weights[PASS];
     __shared__ unsigned sums[2][PASS];  // of chunks, up to each feature
-    const int width = min(blockDim.x, 32u), lane = threadIdx.x % width, me = threadIdx.x;
+    const int width = warp_width(), lane = threadIdx.x % width, me = threadIdx.x;
     if (me < count) {
         const Slice slice = slice_of(directory, slices, features[me]);
         found[me] = slice;
@@ -155,7 +161,7 @@ template <class Visit> __device__ void for_each_row(const uint4* quads, int firs
 }
 
 // Grid: x = queries, y = blocks that share the tiles. Queries with too many features list nothing.
-extern "C" __global__ void __launch_bounds__(512, 3) search_tiles(
+extern "C" __global__ void __launch_bounds__(512, BLOCKS) search_tiles(
     const uint2* __restrict__ directory,           // (tiles, directory_size)
     const unsigned* __restrict__ slices,           // (slices + 1): where each starts
     const unsigned* __restrict__ postings,         // value, and row within the tile
@@ -220,7 +226,7 @@ extern "C" __global__ void __launch_bounds__(512, 3) search_tiles(
 }
 
 // Grid: x = queries. Those that it can't answer are counted, and their numbers written to `left`.
-extern "C" __global__ void __launch_bounds__(512, 3) finish(
+extern "C" __global__ void __launch_bounds__(512, BLOCKS) finish(
     const long long* __restrict__ row_starts,      // (rows + 1)
     const int* __restrict__ row_features,
     const int* __restrict__ row_quantised,
@@ -278,7 +284,7 @@ extern "C" __global__ void __launch_bounds__(512, 3) finish(
         }
         return;
     }
-    const int width = min(blockDim.x, 32u);
+    const int width = warp_width();
     for (int i = threadIdx.x / width; i < kept; i += blockDim.x / width) {
         const long long at = row_starts[rows[i]];
         const Shared shared = shared_features(row_features + at, row_quantised + at, row_sizes[rows[i]],

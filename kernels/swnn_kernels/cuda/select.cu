@@ -27,7 +27,7 @@ extern "C" __global__ void select_tiles(
     const int count = min(tile, n_rows - first);
     const long long place = blockIdx.x, start = query_starts[left[place]];
     const int size = (int)(query_starts[left[place] + 1] - start);
-    const int width = min(blockDim.x, 32u);
+    const int width = warp_width();
     Key* keys = all_keys + place * n_rows + first;
     for (int i = threadIdx.x / width; i < count; i += blockDim.x / width) {
         const long long at = row_starts[first + i];

@@ -9,6 +9,11 @@ from swnn_kernels.records import QuantisedRows
 TILE_BITS = 13
 """A tile has 2**13 rows: their sums take 32 KB of a block's shared memory."""
 MOST_POSTINGS = 2**32 - 1
+MOST_NEIGHBOURS = 512
+"""No more than the threads of a block, whose best bounds give the threshold."""
+_BLOCKS = 1024  # that keep a large device busy
+_CACHED_POSTINGS = 1 << 22  # that stay in the L2 cache while all queries of a batch read them
+_LISTED = 2048  # rows listed for a query, beside those for each block that searches for it
 
 
 class Tiles(NamedTuple):
@@ -59,3 +64,13 @@ class Tiles(NamedTuple):
             xp.concatenate([starts, xp.asarray([row.shape[0]])]).astype(xp.uint32),
             postings,
         )
+
+    def ranges(self, n_queries: int) -> int:
+        """How many blocks share the tiles of a query."""
+        wanted = max(-(-_BLOCKS // n_queries), -(-self.postings.size // _CACHED_POSTINGS))
+        return min(wanted, self.directory.shape[0])
+
+
+def most_listed(ranges: int, n_neighbors: int) -> int:
+    """Rows that may be listed for a query."""
+    return _LISTED + 2 * ranges * min(n_neighbors, MOST_NEIGHBOURS)
