@@ -164,8 +164,15 @@ bench-gpu: ## for the first user of a GPU: check every bit, measure every stage,
 	  --backend $(or $(BACKEND),cupy) $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA)) \
 	  -o build/gpu.md --asv asv_benchmarks/results/$(MACHINE)
 
+bench-dense-head: $(BACKENDS_VENV)/.done ## torch on the CPU with a dense product over the frequent features, beside the sparse ones
+	@OMP_NUM_THREADS=1 $(BACKENDS_VENV)/bin/python asv_benchmarks/backends/dense_head.py
+
 cuda-compile: $(VENV)/.has-dev ## compile the CUDA sources for all architectures (needs nvcc)
 	@$(BIN)/python scripts/compile_cuda.py
+
+cuda-counts: $(VENV)/.has-test ## memory traffic and atomics of the CUDA kernels on real rows, counted on the CPU; trains rankers once; SETS=, JSON=file, WRITE=1
+	@JSON=$(JSON) WRITE=$(WRITE) OMP_NUM_THREADS=1 PYTHONPATH=tests:scripts $(BIN)/python -m cuda.counts $(SETS)
+	@WRITE=$(WRITE) $(BIN)/python scripts/compile_cuda.py
 
 cuda-races: $(VENV)/.has-test ## the CUDA kernels under sanitizers in random orders; each barrier left out once; SEED=, MINUTES= (5), WRITE=1
 	@WRITE=$(WRITE) PYTHONPATH=tests:scripts $(BIN)/python -m cuda.races $(or $(SEED),1) $(or $(MINUTES),5)

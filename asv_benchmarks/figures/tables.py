@@ -10,6 +10,7 @@ HERE = Path(__file__).resolve().parent
 for folder in ("peers", "quality", "figures"):
     sys.path.insert(0, str(HERE.parent / folder))
 
+import gpu  # noqa: E402
 from page import comparison, front, ranker_costs, slower  # noqa: E402
 from recorded import read  # noqa: E402
 from results import measured  # noqa: E402
@@ -150,6 +151,31 @@ def backends():
     names = ["", "search on EURLEX57K, ms", "times plain SciPy's"]
     names += ["ranked batch on bibtex, rows/s", "one ranked row, ms"]
     return markdown(names, lines, len(names) - 1) + "\n\n" + measured(rows)
+
+
+def dense_head():
+    """Torch's products with the frequent features apart."""
+    rows = read("dense_head")
+    lines = [
+        [
+            _name(row["dataset"]),
+            row["head"],
+            f"{row['head_share']:.0%}",
+            f"{row['search_ms']:.2f}",
+            f"{row['sparse_ms']:.2f}",
+            f"{row['dense_ms'] + row['rest_ms']:.2f}",
+            f"{row['dense_ms']:.2f}",
+        ]
+        for row in rows
+    ]
+    names = ["data set", "frequent features", "their share of the entries", "whole search, ms"]
+    names += ["products, ms", "with a dense part, ms", "of that the dense part, ms"]
+    return markdown(names, lines, len(names) - 1) + "\n\n" + measured(rows)
+
+
+def _gpu(lines_of, texts, *args):
+    names, lines, rows = lines_of(*args)
+    return markdown(names, lines, len(names) - texts) + "\n\n" + measured(rows)
 
 
 def search():
@@ -413,4 +439,9 @@ TABLES = {
     "growth": growth,
     "cluster": cluster,
     "appends": appends,
+    "dense_head": dense_head,
+    "gpu_search": lambda: _gpu(gpu.search_lines, 1, _name),
+    "gpu_stages": lambda: _gpu(gpu.stage_lines, 2, _name),
+    "gpu_kernels": lambda: _gpu(gpu.kernel_lines, 1),
+    "gpu_model": lambda: _gpu(gpu.model_lines, 2, _name),
 }
