@@ -451,14 +451,18 @@ class NeighbourEstimator(Estimator):
             ``labels``, ``scores`` and ``probabilities``, each (n_queries, k); labels and scores
             are those of `predict_topk`, probabilities those of `predict_proba`.
         """
-        model, options = self.current_model(), self.options
+        model = self.current_model()
         X = self._check_columns(model, X)
         check_count(k, "k")
         ranking, queries = model.ranking, model.queries(X)
         excluded, n_ranked = _excluded(model, queries, int(k), exclude)
-        found = ranking.find(model, queries, options)
-        best = ranking.rank_found(model, queries, found, n_ranked, options)
-        whole: Any = (*best, ranking.probabilities(best, found))
+
+        def answer(some: Queries, options: Options) -> tuple[Any, ...]:
+            found = ranking.find(model, some, options)
+            best = ranking.rank_found(model, some, found, n_ranked, options)
+            return (*best, ranking.probabilities(best, found))
+
+        whole: Any = queries.in_batches(self.options, answer)
         if excluded is not None:
             whole = leave_out(excluded, int(k), *whole)
         if k > model.labels.n_labels:
@@ -553,7 +557,11 @@ class NeighbourEstimator(Estimator):
         check_count(k, "k")
         queries = model.queries(X)
         excluded, n_ranked = _excluded(model, queries, int(k), exclude)
-        best = model.ranking.rank(model, queries, n_ranked, self.options)
+
+        def answer(some: Queries, options: Options) -> Ranking:
+            return model.ranking.rank(model, some, n_ranked, options)
+
+        best = Ranking(*queries.in_batches(self.options, answer))
         if excluded is not None:
             best = Ranking(*leave_out(excluded, int(k), *best))
         if k > model.labels.n_labels:
@@ -587,9 +595,14 @@ class NeighbourEstimator(Estimator):
         wanted = settings.n_neighbors if n_neighbors is None else n_neighbors
         check_count(wanted, "n_neighbors")
         X = self._check_columns(model, X)
-        queries, cap = model.queries(X).scaled, model.ranking.postings
-        found = model.search(queries, int(wanted), settings.beta, self.options, cap)
-        return Neighbours(*model.placement.as_input_kind(X, *model.with_ids(found)))
+
+        def answer(some: Queries, options: Options) -> Neighbours:
+            cap = model.ranking.postings
+            found = model.search(some.scaled, int(wanted), settings.beta, options, cap)
+            return model.with_ids(found)
+
+        found = model.queries(X).in_batches(self.options, answer)
+        return Neighbours(*model.placement.as_input_kind(X, *found))
 
     def session(self, *, postings: int | None = None) -> Session:
         """Open a session for real-time answers, one row at a time, on one thread each.

@@ -1,22 +1,28 @@
 """The CuPy backend: CUDA kernels over postings, or sparse products where those do not fit.
 
 `cupy_kernels.py` calls the kernels: search, vote, and for learned rankings the candidates and their
-scores. Work goes to CuPy's current stream.
+scores. Queries on the device are answered on CuPy's current stream. Queries from the host go in
+batches by two threads, each on a stream of its own (`CupyPlacement.overlapped`).
 
-The host waits for the device for a few scalars while a matrix is brought to canonical rows; for
-one per batch that is searched, the number of queries left over, and two more where memory cuts a
-batch into blocks; for one more per block in the product path (ties in the last slot); for one the
-first time that labels are ranked, the largest number of labels of a row; and for results that are
-copied to a caller on the host. A launch itself waits for nothing.
+The host waits for the device for three scalars of a matrix on the device (more if its rows are not
+canonical); for one per batch that is searched, the number of queries left over, and two more where
+memory cuts a batch into blocks; for one more per block in the product path (ties in the last slot);
+and once per batch for results that are copied to the host. A launch itself waits for nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import cupy
+import cupyx
 import cupyx.scipy.sparse as cusp
+import numpy as np
 from cupy.cuda.memory import OutOfMemoryError
 
 from swnn_xp.backends.cupy_kernels import (
@@ -31,14 +37,15 @@ from swnn_xp.backends.cupy_kernels import (
 )
 from swnn_xp.backends.device import DeviceIndex, ProductIndex, Search
 from swnn_xp.backends.index import CandidateScorer, Options
-from swnn_xp.backends.placement import DevicePlacement
+from swnn_xp.backends.placement import DevicePlacement, Item, Result
 from swnn_xp.results import Neighbours, Ranking
+from swnn_xp.rows.input_kind import is_host
 from swnn_xp.rows.on_device import Entries, compressed_entries, dense_entries
-from swnn_xp.rows.records import Array, QuantisedRows, longest_row, row_sizes, slice_rows
+from swnn_xp.rows.records import Array, LabelRows, QuantisedRows, longest_row, row_sizes, slice_rows
 from swnn_xp.vote import join_rankings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from swnn_kernels.learn.evidence import Evidence
 
@@ -46,12 +53,21 @@ if TYPE_CHECKING:
 _ENTRY_BYTES = 64  # rows, postings and what it takes to make them, per stored entry
 _FREE_SHARE = 0.8  # of the free memory; the rest is for the libraries' own buffers
 _MOST_POSTINGS = 2**32 - 1  # what the kernels' pointers can count
+_FIRST_BATCH, _BATCH = 512, 4096  # queries; the first batch has the device to itself
+_HOST = np.empty((0, 0))
+
+
+class DeviceLabels(LabelRows):
+    """Label rows on a device, which need not be asked how long the longest is."""
+
+    longest: int
 
 
 class CupyPlacement(DevicePlacement):
     """The memory of a CUDA device, known by its number."""
 
     out_of_memory = (OutOfMemoryError,)
+    n_lanes = 2
 
     @classmethod
     def find_device(cls, device: Any) -> int:
@@ -104,6 +120,74 @@ class CupyPlacement(DevicePlacement):
         """Return the memory pool's unused blocks to the device."""
         cupy.get_default_memory_pool().free_all_blocks()
 
+    def labels(self, labels: LabelRows) -> DeviceLabels:
+        """Copy label rows to the device."""
+        placed = DeviceLabels(*super().labels(labels))
+        placed.longest = longest_row(labels)
+        return placed
+
+    def as_input_kind(self, X: Any, *arrays: Array) -> tuple[Array, ...]:
+        """Return arrays of the library that X belongs to: for the host, copies after one wait."""
+        if not is_host(X) or all(map(is_host, arrays)):
+            return arrays
+        with self.current():
+            copies = [cupyx.empty_pinned(array.shape, array.dtype) for array in arrays]
+            for array, copy in zip(arrays, copies, strict=True):
+                cupy.asnumpy(array, out=copy, blocking=False)
+            cupy.cuda.get_current_stream().synchronize()
+            return tuple(copy.copy() for copy in copies)  # a caller may keep them for long
+
+    def overlapped(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Yield what ``work``, which ends on the host, makes of each item, two at a time.
+
+        Two threads take turns, each on a stream of its own: while one waits for the device, or
+        prepares rows on the host, the other keeps the device busy. The first item has the device to
+        itself, on the caller's stream: what it leaves in the caches of a model is complete before
+        another stream reads it.
+        """
+        lanes, items = _lanes(self.device), iter(items)
+        with self.current():
+            if cupy.cuda.get_current_stream() in lanes:  # the caller is one of the threads
+                yield from map(work, items)
+                return
+        for item in itertools.islice(items, 1):
+            yield work(item)
+
+        def on_stream(stream: cupy.cuda.Stream, item: Item) -> Result:
+            with self.current(), stream:
+                return work(item)
+
+        running: deque[Future[Result]] = deque()
+        with ThreadPoolExecutor(self.n_lanes) as threads:
+            for lane, item in zip(itertools.cycle(lanes), items):
+                running.append(threads.submit(on_stream, lane, item))
+                if len(running) == self.n_lanes:
+                    yield running.popleft().result()
+            for each in running:
+                yield each.result()
+
+    def in_batches(
+        self, total: int, answer: Callable[[int, int], tuple[Array, ...]]
+    ) -> tuple[Array, ...]:
+        """Call ``answer(start, stop)`` batch by batch, smaller ones once a batch did not fit."""
+        fitting = _BATCH
+
+        def batch(bounds: tuple[int, int]) -> list[tuple[Array, ...]]:
+            first, last = bounds
+
+            def part(start: int, stop: int) -> tuple[Array, ...]:
+                nonlocal fitting
+                try:
+                    return self.as_input_kind(_HOST, *answer(first + start, first + stop))
+                except self.out_of_memory:
+                    fitting = max(1, (stop - start) // 2)
+                    raise
+
+            return self.in_blocks(last - first, fitting, part)
+
+        batches = list(itertools.chain(*self.overlapped(batch, _batches(total))))
+        return tuple(map(np.concatenate, zip(*batches, strict=True)))
+
 
 class CupyIndex(DeviceIndex):
     """Training rows on a CUDA device; `build` chooses how they are searched."""
@@ -134,15 +218,6 @@ class CupyKernelIndex(CupyIndex):
             self._searched = SearchedRows.of(rows)
         self.exhaustive_queries = 0
         """Queries so far that needed exact similarities of all rows."""
-        self._longest: tuple[Any, int] = None, 0
-
-    def _most_labels(self, labels: Any) -> int:
-        """Labels of the row with most; found once for the same labels, for the host must wait."""
-        held, most = self._longest
-        if held is not labels:
-            most = longest_row(labels)
-            self._longest = labels, most
-        return most
 
     def _device_rows(self) -> QuantisedRows:
         return self._searched.rows
@@ -166,7 +241,7 @@ class CupyKernelIndex(CupyIndex):
         if n_queries == 0:
             return super().rank_found(found, labels, alpha, k, options)
         with self._placement.current():
-            most_labels = self._most_labels(labels)
+            most_labels = labels.longest
 
             def best(start: int, stop: int) -> Ranking:
                 block = Neighbours(found.similarities[start:stop], found.ids[start:stop])
@@ -192,7 +267,7 @@ class CupyKernelIndex(CupyIndex):
             return None
         with self._placement.current():
             ranker, selection = learned.placed_ranker(self._placement), learned.selection
-            most_labels = self._most_labels(labels)
+            most_labels = labels.longest
 
             def best(start: int, stop: int) -> Ranking:
                 block = Neighbours(found.similarities[start:stop], found.ids[start:stop])
@@ -227,6 +302,20 @@ class CupyProductIndex(ProductIndex, CupyIndex):
 
     def _times(self, matrix: Any, dense: cupy.ndarray) -> cupy.ndarray:
         return cupy.ascontiguousarray((matrix @ dense).T)
+
+
+@functools.cache  # for good: CuPy's pool keeps memory for each stream apart
+def _lanes(device: int) -> tuple[cupy.cuda.Stream, ...]:
+    """The streams of a device on which batches are answered, in turn."""
+    with cupy.cuda.Device(device):
+        return tuple(cupy.cuda.Stream(non_blocking=True) for _ in range(CupyPlacement.n_lanes))
+
+
+def _batches(total: int) -> list[tuple[int, int]]:
+    """Bounds of the batches of some queries, the first one small unless it is the only one."""
+    first = total if total <= _BATCH else _FIRST_BATCH
+    starts = range(first, total, _BATCH)
+    return [(0, first), *((start, min(start + _BATCH, total)) for start in starts)]
 
 
 def choose_index(rows: QuantisedRows, placement: CupyPlacement) -> CupyIndex:

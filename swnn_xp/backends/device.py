@@ -111,6 +111,8 @@ class DeviceIndex(Index):
             if queries.n_rows == 0 or self.n_rows == 0:
                 return empty_neighbours(self.xp, self._row_sizes, queries.n_rows, n_neighbors)
             blocks = self._placement.in_blocks(queries.n_rows, self._block_size(search), find)
+            if len(blocks) == 1:
+                return blocks[0]
             sims, ids = (self.xp.concat(arrays) for arrays in zip(*blocks, strict=True))
             return Neighbours(sims, ids)
 

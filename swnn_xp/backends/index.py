@@ -21,7 +21,7 @@ from swnn_xp.backends.placement import Placement
 from swnn_xp.capped import CappedRows, Shortlist, best_of
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.canonical import untrusted_rows
-from swnn_xp.rows.records import Array, QuantisedRows
+from swnn_xp.rows.records import Array, QuantisedRows, slice_rows
 from swnn_xp.vote import Votes, rank_in_blocks, vote_in_blocks
 
 if TYPE_CHECKING:
@@ -42,6 +42,10 @@ class Options(NamedTuple):
     """Bytes that temporaries may take."""
     n_jobs: int = 1
     """Threads, where the backend has threads: a plain number, -1 is resolved before."""
+
+    def divided(self, lanes: int) -> Options:
+        """The limits of each of some batches that are answered at the same time."""
+        return self._replace(memory_budget=self.memory_budget // lanes)
 
 
 DEFAULT_OPTIONS = Options()
@@ -317,7 +321,13 @@ def host_search(index: Index, placement: Placement, options: Options) -> Search:
         if postings:
             cap = Cap(postings, rows_to_rescore(postings, wanted), index.feature_counts)
             return index.search_capped(queries, wanted, beta, cap, None, options)
-        found = index.search(placement.rows(queries), wanted, beta, None, options)
+
+        def find(start: int, stop: int) -> Neighbours:
+            rows = placement.rows(slice_rows(queries, start, stop))
+            return index.search(rows, wanted, beta, None, shared)
+
+        shared = options.divided(placement.n_lanes)
+        found = placement.in_batches(queries.n_rows, find)
         return Neighbours(*placement.as_input_kind(_HOST, *found))
 
     return search

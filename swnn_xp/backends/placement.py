@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -21,6 +21,8 @@ from swnn_xp.rows.on_device import Entries, canonical_entries, quantise_on_devic
 from swnn_xp.rows.records import Array, LabelRows, QuantisedRows, ValueRows
 
 Block = TypeVar("Block")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def is_cpu(device: Any) -> bool:
@@ -40,6 +42,8 @@ class Placement:
     """
 
     out_of_memory: ClassVar[tuple[type[Exception], ...]] = (MemoryError,)
+    n_lanes: ClassVar[int] = 1
+    """Batches in work at the same time, which share the memory."""
 
     def __init__(self, backend: str, device: Any = None) -> None:
         if not is_cpu(device):
@@ -111,6 +115,23 @@ class Placement:
             else:
                 start = stop
         return blocks
+
+    def overlapped(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Yield what ``work``, which ends on the host, makes of each item; a device may overlap it.
+
+        Items are taken in the caller's thread, and results come in their order.
+        """
+        return map(work, items)
+
+    def in_batches(
+        self, total: int, answer: Callable[[int, int], tuple[Array, ...]]
+    ) -> tuple[Array, ...]:
+        """Call ``answer(start, stop)`` for all of the caller's rows, which are on the host.
+
+        It uploads them and answers them by arrays with a row for each. The default is one call; a
+        device that can overlap batches calls it for each and returns arrays on the host.
+        """
+        return answer(0, total)
 
     def as_input_kind(self, X: Any, *arrays: Array) -> tuple[Array, ...]:
         """Return arrays of the library that X belongs to."""

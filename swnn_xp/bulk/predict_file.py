@@ -194,14 +194,22 @@ def predict_directly(
 
 def predict_blocks(clf: AnyModel, job: PredictJob, start: Mark) -> Iterator[PredictedBlock]:
     """Predict block by block."""
-    k = min(job.k, clf.n_labels_)
-    filtered, last = None if job.exclude is None else _Filter(job.exclude), start.row
-    for block, end in _overlapping(job, _blocks(job, start)):
+    k, last = min(job.k, clf.n_labels_), start.row
+    filtered = None if job.exclude is None else _Filter(job.exclude)
+
+    def predict(block_and_end: tuple[RowBlock, Mark]) -> PredictedBlock:
+        block, end = block_and_end
         first = end.rows_before + block.first_row
-        last = first + block.X.shape[0]
-        exclude = None if filtered is None else filtered.pairs(first, last)
+        exclude = None if filtered is None else filtered.pairs(first, first + block.X.shape[0])
         best = clf.topk_probabilities(block.X, k=k, exclude=exclude)
-        yield PredictedBlock(first, block.ids, best, end, block.errors)
+        return PredictedBlock(first, block.ids, best, end, block.errors)
+
+    blocks, placement = _overlapping(job, _blocks(job, start)), clf.current_model().placement
+    # A pipe's next rows may wait for the answers to these.
+    in_turn = placement.overlapped(predict, blocks) if job.is_resumable else map(predict, blocks)
+    for predicted in in_turn:
+        last = predicted.first_row + predicted.best.labels.shape[0]
+        yield predicted
     if filtered is not None:
         filtered.check_end(last)
 
@@ -227,7 +235,7 @@ class _Filter:
 
 
 def _written(clf: AnyModel, job: PredictJob, start: Mark) -> Iterator[tuple[Mark, bytes]]:
-    for block in predict_blocks(clf, job, start):
+    for block in _overlapping(job, predict_blocks(clf, job, start)):
         lines = job.writer.lines(block.first_row, block.best, block.ids, block.errors)
         yield block.end, encode_lines(lines, job.compression)
 

@@ -27,7 +27,7 @@ from swnn_xp.checks import check_width
 from swnn_xp.model.targets import Targets
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.canonical import check_label_ids
-from swnn_xp.rows.input_kind import as_texts, host_rows
+from swnn_xp.rows.input_kind import as_texts, host_rows, is_host
 from swnn_xp.rows.records import (
     VALUE_DTYPES,
     Array,
@@ -35,6 +35,7 @@ from swnn_xp.rows.records import (
     QuantisedRows,
     ValueRows,
     keep_rows,
+    slice_rows,
     stack_rows,
 )
 from swnn_xp.search import merge, shifted
@@ -113,6 +114,25 @@ class Queries:
         self._scaled: QuantisedRows | None = None  # queries belong to one call: no lock is needed
         self._unscaled: QuantisedRows | None = None
         self.n_rows = rows.n_rows
+
+    def in_batches(
+        self, options: Options, answer: Callable[[Queries, Options], tuple[Array, ...]]
+    ) -> tuple[Array, ...]:
+        """Answer all queries: rows on a device at once, rows on the host as the placement likes.
+
+        ``answer`` gives arrays with a row for each query that it is called with.
+        """
+        if not is_host(self._rows.values):
+            return answer(self, options)
+        shared = options.divided(self._placement.n_lanes)
+        return self._placement.in_batches(
+            self.n_rows, lambda first, last: answer(self._part(first, last), shared)
+        )
+
+    def _part(self, first: int, last: int) -> Queries:
+        if (first, last) == (0, self.n_rows):
+            return self
+        return Queries(slice_rows(self._rows, first, last), self._placement, self._weights)
 
     @property
     def scaled(self) -> QuantisedRows:

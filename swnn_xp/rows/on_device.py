@@ -1,8 +1,8 @@
 """Canonical quantised rows made where the data lives, by the array API; no copy to the host.
 
 The twin of `swnn_xp.rows.canonical` for arrays of any namespace on any
-device, with the same bits and the same errors. Only a handful of scalars cross to the host:
-the range of the columns, whether all is finite and ascending, the longest row.
+device, with the same bits and the same errors. Three scalars cross to the host: the number of
+entries, whether they are canonical, and the longest row; more where they are not.
 """
 
 from __future__ import annotations
@@ -53,12 +53,15 @@ def compressed_entries(
     xp = array_namespace(values)
     require_real(values, name)
     indptr = xp.astype(indptr, xp.int64)
-    sizes = indptr[1:] - indptr[:-1]
-    at_row = xp.repeat(xp.arange(shape[0], dtype=xp.int64, device=device(values)), sizes)
     # CSR allows room behind the last row; it holds nothing of the matrix.
-    stored = at_row.shape[0]
+    stored = int(indptr[-1])
     columns, values = columns[:stored], values[:stored]
-    return Entries(at_row, xp.astype(columns, xp.int64), xp.astype(values, xp.float64), shape)
+    return Entries(
+        _row_numbers(indptr, stored),
+        xp.astype(columns, xp.int64),
+        xp.astype(values, xp.float64),
+        shape,
+    )
 
 
 def canonical_entries(entries: Entries, name: str) -> ValueRows:
@@ -82,11 +85,10 @@ def quantise_on_device(rows: ValueRows, feature_weights: Array | None = None) ->
     """
     indptr, columns, values, n_features = rows
     xp = array_namespace(values)
-    numbers = xp.arange(rows.n_rows, dtype=xp.int64, device=device(values))
-    at_row = xp.repeat(numbers, indptr[1:] - indptr[:-1])
+    at_row = _row_numbers(indptr, values.shape[0])
     weights = None if feature_weights is None else xp.take(feature_weights, columns)
     chunks = []
-    for first, last, start, stop in _row_chunks(xp, indptr):
+    for first, last, start, stop in _row_chunks(xp, indptr, values.shape[0]):
         row, pointers = at_row[start:stop] - first, indptr[first : last + 1] - start
         chunk = values[start:stop]
         if weights is not None:
@@ -110,9 +112,12 @@ def _canonical(entries: Entries, name: str) -> tuple[Array, Array, Array]:
     checks.require_columns(width, name)
     if values.shape[0] == 0:
         return at_row, columns, values
+    key = at_row * width + columns
+    good = (columns >= 0) & (columns < width) & xp.isfinite(values) & (values != 0)
+    if bool(xp.all(good) & xp.all(key[1:] > key[:-1])):  # as it is, after one look
+        return at_row, columns, values
     checks.require_in_range(columns, width, _row_of(at_row), name)
     checks.require_finite(columns, values, _row_of(at_row), name)
-    key = at_row * width + columns
     if not bool(xp.all(key[1:] > key[:-1])):
         order = xp.argsort(key, stable=True)
         key, values = _sum_repeats(xp, xp.take(key, order), xp.take(values, order))
@@ -176,9 +181,16 @@ def _row_sums(values: Array, indptr: Array) -> Array:
     return xp.take(running, indptr[1:]) - xp.take(running, indptr[:-1])
 
 
-def _row_chunks(xp: Array, indptr: Array) -> list[tuple[int, int, int, int]]:
+def _row_numbers(indptr: Array, total: int) -> Array:
+    """Row of each entry; unlike `repeat`, it does not wait for the device."""
+    xp = array_namespace(indptr)
+    entry = xp.arange(total, dtype=xp.int64, device=device(indptr))
+    return xp.astype(xp.searchsorted(indptr, entry, side="right"), xp.int64) - 1
+
+
+def _row_chunks(xp: Array, indptr: Array, total: int) -> list[tuple[int, int, int, int]]:
     """Runs of rows with about ``_CHUNK`` non-zeros: first, last, and where their entries are."""
-    total, n_rows = int(indptr[-1]), int(indptr.shape[0]) - 1
+    n_rows = int(indptr.shape[0]) - 1
     chunks, first, start = [], 0, 0
     while start < total:
         if total - start <= _CHUNK:

@@ -1,15 +1,20 @@
 """What only CuPy has: its sparse matrices, its memory pool, its devices and streams."""
 
 import ctypes
+import itertools
 import os
+import threading
+import traceback
 from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from swnn_xp import SWNNClassifier, SWNNRanker
+from swnn_xp import SWNNClassifier, SWNNRanker, write_xmc
 from swnn_xp.backends import BACKENDS
+from swnn_xp.cli.main import main
+from swnn_xp.diagnostics.gpu_check import drawn_matrix, fixed_ranker
 
 cupy = pytest.importorskip("cupy")
 if BACKENDS["cupy"].unusable():
@@ -207,3 +212,207 @@ def test_another_stream():
     with cupy.cuda.Stream(non_blocking=True):
         labels = SWNNClassifier(5).fit(cupy.asarray(X), Y).predict_topk(cupy.asarray(X)).labels
         np.testing.assert_array_equal(labels.get(), WANTED.labels)
+
+
+@pytest.fixture
+def small_batches(monkeypatch):
+    """Batches of 4, then 25 queries."""
+    from swnn_xp.backends import cupy_
+
+    monkeypatch.setattr(cupy_, "_FIRST_BATCH", 4)
+    monkeypatch.setattr(cupy_, "_BATCH", 25)
+
+
+ROWS = tied_rows(400, rng=np.random.default_rng(1))
+TAGS = sp.csr_array(np.eye(20)[np.arange(400) % 20])
+
+
+def n_batches(n_queries):
+    return 1 + -(-(n_queries - 4) // 25)
+
+
+def test_two_batches_are_in_work_at_the_same_time(monkeypatch, small_batches):
+    from swnn_xp.backends.cupy_ import CupyKernelIndex
+
+    search, streams, both = CupyKernelIndex._search_block, [], threading.Barrier(2)
+
+    def meeting(self, block, *args):
+        streams.append(cupy.cuda.get_current_stream().ptr)
+        if len(streams) > 1:  # the first has the device to itself
+            both.wait(timeout=60)
+        return search(self, block, *args)
+
+    clf = SWNNClassifier(5, backend="cupy").fit(ROWS, TAGS)
+    monkeypatch.setattr(CupyKernelIndex, "_search_block", meeting)
+    queries = ROWS[: 4 + 6 * 25]
+    with cupy.cuda.Stream(non_blocking=True) as mine:
+        found = clf.predict_topk(queries)
+    wanted = SWNNClassifier(5).fit(ROWS, TAGS).predict_topk(queries)
+    np.testing.assert_array_equal(found.labels, wanted.labels)
+    np.testing.assert_array_equal(found.scores, wanted.scores)
+    assert streams[0] == mine.ptr
+    assert len(set(streams)) == 3
+    assert all(streams.count(lane) == 3 for lane in set(streams[1:]))
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """Where the host waited for the device: the names of the functions."""
+    from cupy._core import syncdetect
+
+    seen = []
+
+    def note():
+        seen.append([frame.name for frame in traceback.extract_stack(limit=4)])
+
+    monkeypatch.setattr(syncdetect, "_declare_synchronize", note)
+    return seen
+
+
+@pytest.mark.parametrize("method", ["predict_topk", "topk_probabilities", "kneighbors"])
+@pytest.mark.parametrize("kind", ["published", "ranked"])
+def test_the_host_reads_one_number_of_each_batch(small_batches, waits, kind, method):
+    clf = SWNNClassifier(5, backend="cupy").fit(ROWS, TAGS)
+    if kind == "ranked":
+        clf = fixed_ranker(clf, drawn_matrix(4, 20, 300, 20))
+    answer = getattr(clf, method)
+    answer(ROWS)  # brings labels and models to the device
+    waits.clear()
+    answer(ROWS)
+    scalars = [names for names in waits if "as_input_kind" not in names]
+    assert all("_search_tiles" in names for names in scalars)
+    assert len(scalars) == n_batches(400)
+    # Copies that do not wait, but are declared; then one wait for all of them.
+    arrays = 3 if method == "topk_probabilities" else 2
+    assert len(waits) - len(scalars) == arrays * n_batches(400)
+
+
+def test_rows_on_the_device_are_not_copied(small_batches, waits):
+    clf, on_device = SWNNClassifier(5, backend="cupy").fit(ROWS, TAGS), cusp.csr_matrix(ROWS)
+    clf.predict_topk(on_device)
+    waits.clear()
+    labels = clf.predict_topk(on_device).labels
+    assert len(waits) == 4  # number of entries, are they canonical, longest row, queries left
+    wanted = SWNNClassifier(5).fit(ROWS, TAGS).predict_topk(ROWS).labels
+    np.testing.assert_array_equal(labels.get(), wanted)
+
+
+def test_memory_is_taken_once(monkeypatch, small_batches):
+    from swnn_xp.backends.cupy_ import CupyPlacement
+
+    pool, taken, download = cupy.get_default_memory_pool(), [], CupyPlacement.as_input_kind
+
+    def noted(self, *args):
+        taken.append(pool.total_bytes())
+        return download(self, *args)
+
+    clf = SWNNClassifier(5, backend="cupy").fit(ROWS, TAGS)
+    monkeypatch.setattr(CupyPlacement, "as_input_kind", noted)
+    pool.free_all_blocks()
+    queries = ROWS[np.full(400, 20)]  # all batches but the first and the last are alike
+    for _ in range(2):
+        clf.predict_topk(queries)
+    assert len(taken) == 2 * (n_batches(400) + 1)  # once more for the whole answer
+    assert taken[0] < taken[2]
+    assert set(taken[3:]) == {taken[3]}
+
+
+@pytest.mark.parametrize("where", ["rows", "rank_found"])
+def test_a_batch_that_does_not_fit_is_halved(monkeypatch, small_batches, where):
+    """Whether its upload or its votes do not fit; what the other batches found is kept."""
+    from swnn_xp.backends import cupy_
+
+    owner = cupy_.CupyPlacement if where == "rows" else cupy_.CupyKernelIndex
+    work, done, failed = getattr(owner, where), [], []
+
+    def tight(self, given, *args):
+        size = given.n_rows if where == "rows" else given.ids.shape[0]
+        if size > 7:
+            failed.append(size)
+            raise cupy.cuda.memory.OutOfMemoryError(1, 1, 1)
+        done.append(size)
+        return work(self, given, *args)
+
+    clf = SWNNClassifier(5, backend="cupy").fit(ROWS, TAGS)
+    monkeypatch.setattr(owner, where, tight)
+    found = clf.predict_topk(ROWS)
+    wanted = SWNNClassifier(5).fit(ROWS, TAGS).predict_topk(ROWS)
+    np.testing.assert_array_equal(found.labels, wanted.labels)
+    np.testing.assert_array_equal(found.scores, wanted.scores)
+    assert sum(done) == 400  # nothing is lost, nothing done twice
+    assert {25, 12} <= set(failed)
+    assert len(failed) <= 4  # two at a time; later batches start with what fitted
+
+
+def test_a_pool_without_room_halves_the_block(monkeypatch):
+    """CuPy's own error, at its own limit, which the estimate of free memory does not know."""
+    from swnn_xp.backends import cupy_
+
+    clf, pool = SWNNClassifier(5, backend="cupy").fit(ROWS, TAGS), cupy.get_default_memory_pool()
+    wanted, released = SWNNClassifier(5).fit(ROWS, TAGS).predict_topk(ROWS).labels, []
+    clf.predict_topk(ROWS[:4])
+    release = cupy_.CupyPlacement.release
+
+    def noted(self):
+        released.append(1)
+        release(self)
+
+    monkeypatch.setattr(cupy_, "free_memory", lambda: 10**12)
+    monkeypatch.setattr(cupy_.CupyPlacement, "release", noted)
+    pool.free_all_blocks()
+    before = pool.get_limit()
+    pool.set_limit(size=pool.used_bytes() + 2_000_000)  # 400 queries need about four times that
+    try:
+        np.testing.assert_array_equal(clf.predict_topk(ROWS).labels, wanted)
+    finally:
+        pool.set_limit(size=before)
+    assert released
+
+
+def test_training_searches_in_batches(small_batches):
+    """Half of the training is the search for the neighbours of all rows."""
+    ours = SWNNRanker(15, backend="cupy").fit(ROWS, TAGS)
+    wanted = SWNNRanker(15, backend="numba").fit(ROWS, TAGS).topk_probabilities(ROWS)
+    for mine, its in zip(ours.topk_probabilities(ROWS), wanted, strict=True):
+        np.testing.assert_array_equal(mine, its)
+
+
+def test_files_are_read_and_written_while_the_device_works(monkeypatch, tmp_path):
+    """The third block is on the device until the first is written and the fourth is read."""
+    from swnn_xp.backends.cupy_ import CupyKernelIndex
+    from swnn_xp.bulk import predict_file
+    from swnn_xp.bulk.sources import RepositoryRows
+
+    clf = SWNNClassifier(5).fit(ROWS, TAGS)
+    clf.save(tmp_path / "model")
+    write_xmc(tmp_path / "new.txt", ROWS, TAGS)
+    command = ["predict", str(tmp_path / "model"), str(tmp_path / "new.txt"), "--rows", "25", "-o"]
+    assert main([*command, str(tmp_path / "wanted.tsv")]) == 0
+
+    search, append, blocks = (
+        CupyKernelIndex._search_block, predict_file.ResumableOutput.append, RepositoryRows.blocks
+    )  # fmt: skip
+    calls, written, read = itertools.count(1), threading.Event(), threading.Event()
+
+    def searching(self, *args):
+        if next(calls) == 3:
+            assert written.wait(timeout=60)
+            assert read.wait(timeout=60)
+        return search(self, *args)
+
+    def appending(self, *args):
+        append(self, *args)
+        written.set()
+
+    def reading(self, *args):
+        for number, block in enumerate(blocks(self, *args), 1):
+            if number == 4:
+                read.set()
+            yield block
+
+    monkeypatch.setattr(CupyKernelIndex, "_search_block", searching)
+    monkeypatch.setattr(predict_file.ResumableOutput, "append", appending)
+    monkeypatch.setattr(RepositoryRows, "blocks", reading)
+    assert main([*command, str(tmp_path / "ours.tsv"), "--backend", "cupy"]) == 0
+    assert next(calls) > 16
+    assert (tmp_path / "ours.tsv").read_bytes() == (tmp_path / "wanted.tsv").read_bytes()

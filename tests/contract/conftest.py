@@ -36,8 +36,11 @@ def running_on(subject, estimator):
         return kind(backend=subject.backend, **params)
 
     with pytest.MonkeyPatch.context() as patch:
-        if subject.products:
+        if subject.backend == "cupy":
             from swnn_xp.backends import cupy_
 
-            patch.setattr(cupy_, "kernels_fit", lambda rows: False)
+            patch.setattr(cupy_, "_FIRST_BATCH", 3)  # so that few queries are several batches
+            patch.setattr(cupy_, "_BATCH", 8)
+            if subject.products:
+                patch.setattr(cupy_, "kernels_fit", lambda rows: False)
         yield make
