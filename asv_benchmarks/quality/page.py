@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from adapters import RANKING
-from results import FILE, measured
+from results import FILE, measured, not_whole
 
 SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en", "debtags")
 _HYPHEN = "\N{NON-BREAKING HYPHEN}"
@@ -23,9 +23,14 @@ TITLES = {
 }
 
 
-def kept():
-    """All measured rows, as the pages list them."""
+def recorded():
+    """All rows of the repository, as the pages list them."""
     return in_order(json.loads(FILE.read_text()), SETS, RANKING)
+
+
+def kept():
+    """Those that were measured on whole test sets: others can't stand beside them."""
+    return [row for row in recorded() if not not_whole([row], _whole_sets())]
 
 
 def in_order(rows, sets, peers):
@@ -61,7 +66,7 @@ def _cells(row, best):
 
 def comparison(rows=None):
     """One table of all data sets, by default of all that the repository has."""
-    rows = kept() if rows is None else rows
+    rows, left_out = (kept(), recorded()) if rows is None else (rows, [])
     lines, failures = [], []
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         here = [row for row in rows if row["dataset"] == dataset]
@@ -71,6 +76,7 @@ def comparison(rows=None):
         lines += [_other(row) for row in _others() if row["dataset"] == dataset]
         failures += [f"- {dataset}, {_title(r)}: {r['failed']}" for r in here if "failed" in r]
     said = f"{measured(rows)} Versions: {_versions(rows)}.{_calibration(rows)}"
+    said += not_whole(left_out, _whole_sets())
     return "\n".join([*lines, "", *failures, *([""] if failures else []), said])
 
 
@@ -153,7 +159,9 @@ def slower():
             said.append(f"{dataset} ({seconds:,.1f} s; {', '.join(faster)})")
     if not said:
         return "- On none of the sets does another model train in less CPU time."
-    return f"- Other models train in less CPU time on {'; '.join(said)}."
+    machines = len({row["machine"] for row in rows})
+    where = " (not all were measured on the same machine)" if machines > 1 else ""
+    return f"- Other models train in less CPU time{where} on {'; '.join(said)}."
 
 
 def _costs(row):
@@ -172,6 +180,12 @@ def _pair(row, best):
 
 def _others():
     return json.loads(FILE.with_name("published.json").read_text())
+
+
+def _whole_sets():
+    """Number of test rows of each data set."""
+    rows = json.loads(FILE.with_name("sets.json").read_text())
+    return {row["dataset"]: row["test"] for row in rows}
 
 
 def _published(sets):

@@ -18,6 +18,19 @@ def measured(rows):
     return f"Measured {when} on {' or '.join(machines)}."
 
 
+def not_whole(rows, whole):
+    """Which rows were measured on a part of a test set, as a sentence; nothing if all on all of it.
+
+    ``whole`` has the number of test rows of each data set.
+    """
+    parts = {
+        f"{row['dataset']} {row.get('peer', row.get('method'))}: {row['test_rows']:,} test rows"
+        for row in rows
+        if row.get("test_rows", 0) < whole.get(row["dataset"], 0) and "failed" not in row
+    }
+    return f" Not yet on the whole test set: {'; '.join(sorted(parts))}." if parts else ""
+
+
 def _short(machine):
     """A processor as people call it."""
     return re.sub(r"\(R\)|\(TM\)| Processor|, Linux", "", machine)

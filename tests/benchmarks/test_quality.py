@@ -170,6 +170,15 @@ def test_the_table_marks_the_best_and_lists_failures(on_path):
     assert len({line.count("|") for line in lines[:4]}) == 1
 
 
+def test_rows_on_a_part_of_a_test_set_are_named(on_path):
+    not_whole = importlib.import_module("results").not_whole
+    rows = [row(), row("napkinxc_plt", test_rows=100), failure("napkinxc_br", failed="too slow")]
+    assert not_whole(rows, {"bibtex": 2515}) == (
+        " Not yet on the whole test set: bibtex napkinxc_plt: 100 test rows."
+    )
+    assert not_whole(rows[:1], {"bibtex": 2515}) == ""
+
+
 def test_a_peer_that_would_take_too_long_is_stopped(on_path, monkeypatch):
     base = importlib.import_module("adapters.base")
     monkeypatch.setattr(base.resource, "getrlimit", lambda _: (100, 110))
