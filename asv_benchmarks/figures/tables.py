@@ -310,17 +310,17 @@ def _difference(row, base):
 def appends():
     """Single answers by the number of rows that were appended one by one."""
     rows = read("appends")
-    found = {(row["dataset"], row["method"], row["appends"]): row for row in rows}
-    kinds = dict.fromkeys((row["dataset"], row["method"]) for row in rows)
+    sets = list(dict.fromkeys(row["dataset"] for row in rows))
     lines = []
     for n in dict.fromkeys(row["appends"] for row in rows):
-        here = [found.get((*kind, n)) for kind in kinds]
-        known = next(row for row in here if row)
+        here = [row for row in rows if row["appends"] == n]
+        answers = [
+            " / ".join(f"{row['answer_us']:.0f}" for row in here if row["dataset"] == dataset)
+            for dataset in sets
+        ]
         title = f"{n:,}" if n != "compact" else _compacted(here)
-        answers = [f"{row['answer_us']:.0f}" if row else "" for row in here]
-        lines.append([title, known["segments"], *answers, *_append_times(here)])
-    names = ["appends", "segments"]
-    names += [f"{_name(dataset)}, {method}: answer, µs" for dataset, method in kinds]
+        lines.append([title, here[0]["segments"], *answers, *_append_times(here)])
+    names = ["appends", "segments", *(f"{_name(dataset)}, µs" for dataset in sets)]
     names += ["an append, ms", "the longest, ms", "first answer after it, ms"]
     return markdown(names, lines, len(names) - 1) + "\n\n" + measured(rows)
 
@@ -328,14 +328,14 @@ def appends():
 def _append_times(rows):
     """Lowest and highest over the models of what appends cost."""
     for key in ("append_ms", "longest_ms", "first_ms"):
-        is_append = key == "first_ms" or not any(row["appends"] == "compact" for row in rows if row)
-        values = sorted(row[key] for row in rows if is_append and row and key in row)
+        is_shown = key == "first_ms" or rows[0]["appends"] != "compact"
+        values = sorted(row[key] for row in rows if is_shown and key in row)
         yield f"{values[0]:.1f}–{values[-1]:.1f}" if values else ""
 
 
 def _compacted(rows):
     """Title of the row after `compact`, with how long that took."""
-    values = sorted(row["append_ms"] for row in rows if row)
+    values = sorted(row["append_ms"] for row in rows)
     return f"after `compact`, which took {values[0]:.0f}–{values[-1]:.0f} ms"
 
 
