@@ -43,7 +43,8 @@ def table(rows):
     """The table of one data set, the best figure of each metric bold; failures below it."""
     names = ["", *QUALITY, *(name for _, name, _ in COSTS)]
     done = [row for row in rows if "failed" not in row]
-    best = {name: max((round(row[name], 2) for row in done), default=None) for name in QUALITY}
+    several = len(done) > 1
+    best = {name: max(round(row[name], 2) for row in done) if several else None for name in QUALITY}
     lines = ["| " + " | ".join(names) + " |", "|---" + "|---:" * (len(names) - 1) + "|"]
     lines += ["| " + " | ".join(_cells(row, best)) + " |" for row in done]
     failures = [f"- {_title(row)}: {row['failed']}" for row in rows if "failed" in row]
