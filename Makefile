@@ -150,10 +150,10 @@ $(BACKENDS_VENV)/.done: pyproject.toml
 	@$(BACKENDS_VENV)/bin/python -m pip install $(PIP_QUIET) -e '.[test,dask]' '$(TORCH)' $(CUPY_ON_CPU)
 	@touch $@
 
-test-backends: $(BACKENDS_VENV)/.done ## the contract on torch and on CuPy (executed on the CPU)
+test-backends: $(BACKENDS_VENV)/.done ## the contract and a cluster on torch and on CuPy (executed on the CPU)
 	@$(if $(CUPY_ON_CPU),,echo "CuPy is left out: there is no ../shared/tools/cupy-on-cpu";) \
 	  OMP_NUM_THREADS=1 SWNN_EXAMPLES=$${SWNN_EXAMPLES:-8} \
-	  $(BACKENDS_VENV)/bin/python -m pytest -q tests/contract tests/backends -k 'cupy or torch'
+	  $(BACKENDS_VENV)/bin/python -m pytest -q tests/contract tests/backends tests/distributed -k 'cupy or torch'
 
 bench-backends: $(BACKENDS_VENV)/.done ## speed of the backends on one CPU thread, on real data
 	@OMP_NUM_THREADS=1 $(BACKENDS_VENV)/bin/python asv_benchmarks/backends/compare.py

@@ -82,6 +82,22 @@ def add_jobs(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
+def add_cluster(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add --cluster, for `check_cluster`."""
+    parser.add_argument(
+        "--cluster",
+        metavar="WHERE",
+        help=f"{what} on Dask: 'local' (one process per core), 'local:N', 'gpus' (one per GPU), "
+        "'gpus:N', or an address",
+    )
+
+
+def check_cluster(args: argparse.Namespace) -> None:
+    """Refuse a process for each GPU that would compute on the CPU."""
+    if (args.cluster or "").partition(":")[0] == "gpus" and args.backend != "cupy":
+        raise ValueError(f"--cluster {args.cluster} goes with --backend cupy")
+
+
 def _jobs(text: str) -> int:
     try:
         count = int(text)

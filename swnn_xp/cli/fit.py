@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from swnn_xp.cli.common import (
     DATA_HELP,
+    add_cluster,
     add_machine,
     add_name_maps,
     add_params,
     add_strict,
+    check_cluster,
     counted,
     find_names,
     given,
@@ -168,11 +170,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     add_name_maps(parser, "TRAIN", "row")
     add_machine(parser)
     add_strict(parser)
-    parser.add_argument(
-        "--cluster",
-        metavar="WHERE",
-        help="learn on Dask: 'local' (one process per core), 'local:N', or an address",
-    )
+    add_cluster(parser, "learn")
     parser.set_defaults(run=run)
 
 
@@ -185,6 +183,7 @@ def run(args: argparse.Namespace) -> None:
             raise ValueError(f"--{option.replace('_', '-')} needs --learn ranking")
     if args.cluster is not None and kind is None:
         raise ValueError("--cluster needs --learn weights or --learn ranking")
+    check_cluster(args)
     machine = {"backend": args.backend, "n_jobs": args.jobs}
     weights = _learned_weights(params, args.jobs) if kind == "weights" else None
     clf = _estimator(kind, params | machine)

@@ -29,8 +29,10 @@ from swnn_xp.bulk.predict_file import (
 from swnn_xp.bulk.records import FORMS_HELP
 from swnn_xp.bulk.sources import JsonRows, RowSource
 from swnn_xp.cli.common import (
+    add_cluster,
     add_model,
     add_strict,
+    check_cluster,
     check_outputs,
     counted,
     given_params,
@@ -106,11 +108,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--row-map", type=Path, metavar="FILE", help="ids of the rows, one per line"
     )
     parser.add_argument("--rows", type=int, default=_BLOCK, help=f"rows of a block ({_BLOCK})")
-    parser.add_argument(
-        "--cluster",
-        metavar="WHERE",
-        help="compute on Dask: 'local' (one process per core), 'local:N', or an address",
-    )
+    add_cluster(parser, "compute")
     parser.add_argument(
         "--skip-bad", action="store_true",
         help="write an error for a bad line of JSON and go on; without it the command ends there",
@@ -243,6 +241,7 @@ def _predict_on_cluster(args: argparse.Namespace) -> None:
 
 def _check_cluster_args(args: argparse.Namespace) -> None:
     """Refuse what only a single process can do, before anything is started."""
+    check_cluster(args)
     if is_stdout(args.output):
         raise ValueError("--cluster writes a folder of files: name it with -o")
     if args.filter is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import dask
 from distributed import Client, Future, LocalCluster
 
+from swnn_xp.backends import BACKENDS
 from swnn_xp.checks import check_threads
 
 # A busy machine can take longer than Dask's 15 seconds to restart a worker, and than its 30 to
@@ -21,6 +23,8 @@ _PATIENCE = {
     "distributed.scheduler.no-workers-timeout": "300s",
 }
 
+_GPU_THREADS = 2  # one prepares rows while the other's are on the device
+
 
 @contextlib.contextmanager
 def connect(cluster: str | Client = "local") -> Iterator[Client]:
@@ -30,8 +34,9 @@ def connect(cluster: str | Client = "local") -> Iterator[Client]:
     ----------
     cluster : str or Client
         ``"local"``: one process for each core that this process may use, stopped at the end;
-        ``"local:4"``: four of them. Anything with ``://`` is the address of a scheduler; a client
-        is used as it is.
+        ``"local:4"``: four of them. ``"gpus"``: one process for each GPU, which sees no other;
+        ``"gpus:4"``: for the first four. Anything with ``://`` is the address of a scheduler; a
+        client is used as it is.
 
     Yields
     ------
@@ -50,18 +55,49 @@ def connect(cluster: str | Client = "local") -> Iterator[Client]:
         with Client(cluster) as client:
             yield client
     else:
-        with (
-            dask.config.set(_PATIENCE),
-            LocalCluster(
-                n_workers=_local_workers(cluster),
-                threads_per_worker=1,
-                processes=True,
-                # A free port: None would still take 8787, which another cluster may have.
-                dashboard_address="127.0.0.1:0",
-            ) as local,
-            Client(local) as client,
-        ):
+        where, count = _parts(cluster)
+        with dask.config.set(_PATIENCE), _started(where, count) as local, Client(local) as client:
             yield client
+
+
+def _started(where: str, count: int | None) -> LocalCluster:
+    """Start processes on this machine."""
+    # A free port: None would still take 8787, which another cluster may have.
+    options = {"processes": True, "dashboard_address": "127.0.0.1:0"}
+    if where == "local":
+        n_workers = count or check_threads(-1)
+        return LocalCluster(n_workers=n_workers, threads_per_worker=1, **options)
+    devices = _gpus()
+    if count is not None and count > len(devices):
+        raise ValueError(f"cluster 'gpus:{count}': there are {len(devices)}")
+    started = _GpuCluster(n_workers=0, threads_per_worker=_GPU_THREADS, **options)
+    started.devices = devices[:count]
+    started.scale(len(started.devices))
+    started.wait_for_workers(len(started.devices))
+    return started
+
+
+class _GpuCluster(LocalCluster):  # type: ignore[misc]  # Dask is not typed
+    """A process for each GPU."""
+
+    devices: list[str]
+
+    def new_worker_spec(self) -> dict[Any, dict[str, Any]]:
+        ((name, spec),) = super().new_worker_spec().items()
+        # Before the process starts: CUDA reads it once. A worker that dies is started again so.
+        env = {"CUDA_VISIBLE_DEVICES": self.devices[int(name)]}
+        return {name: spec | {"options": spec["options"] | {"env": env}}}
+
+
+def _gpus() -> list[str]:
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
+    if reason := BACKENDS["cupy"].unusable():
+        raise ValueError(f"cluster 'gpus': backend 'cupy' {reason}")
+    if named := os.environ.get("CUDA_VISIBLE_DEVICES"):
+        return named.split(",")
+    import cupy
+
+    return [str(number) for number in range(cupy.cuda.runtime.getDeviceCount())]
 
 
 def submit(client: Client, task: Any, *args: Any) -> Future:
@@ -86,11 +122,12 @@ def tasks_in_flight(client: Client) -> int:
     return 2 * max(1, sum(client.nthreads().values()))
 
 
-def _local_workers(cluster: str) -> int:
+def _parts(cluster: str) -> tuple[str, int | None]:
+    """Where processes are started, and how many if it is said."""
     where, _, count = cluster.partition(":")
-    if where != "local" or (count and not (count.isdecimal() and int(count) > 0)):
+    if where not in ("local", "gpus") or (count and not (count.isdecimal() and int(count) > 0)):
         raise ValueError(
-            f"cluster must be 'local', 'local:N' or a scheduler's address such as "
-            f"tcp://host:8786, got {cluster!r}"
+            f"cluster must be 'local', 'local:N', 'gpus', 'gpus:N' or a scheduler's address such "
+            f"as tcp://host:8786, got {cluster!r}"
         )
-    return int(count) if count else check_threads(-1)
+    return where, int(count) if count else None

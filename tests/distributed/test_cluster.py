@@ -5,6 +5,8 @@ import socket
 
 import pytest
 
+from swnn_xp.backends import BACKENDS
+from swnn_xp.cli.main import main
 from swnn_xp.distributed import cluster, connect
 
 
@@ -31,7 +33,7 @@ def test_a_scheduler_by_its_address(client):
         assert again.scheduler_info()["workers"].keys() == client.scheduler_info()["workers"].keys()
 
 
-@pytest.mark.parametrize("where", ["here", "local:0", "local:x", "localhost:8786"])
+@pytest.mark.parametrize("where", ["here", "local:0", "local:x", "gpus:0", "localhost:8786"])
 def test_no_such_cluster(where):
     with pytest.raises(ValueError, match="cluster must be 'local'"), connect(where):
         pass
@@ -39,6 +41,22 @@ def test_no_such_cluster(where):
 
 def test_local_means_the_cores_that_this_process_may_use(monkeypatch):
     """The same count as n_jobs=-1."""
+    started = []
     monkeypatch.setattr(cluster, "check_threads", lambda n_jobs: {-1: 7}[n_jobs])
-    assert cluster._local_workers("local") == 7
-    assert cluster._local_workers("local:3") == 3
+    monkeypatch.setattr(cluster, "LocalCluster", lambda **options: started.append(options))
+    for where in ("local", "local:3"):
+        cluster._started(*cluster._parts(where))
+    assert [options["n_workers"] for options in started] == [7, 3]
+
+
+def test_gpus_need_a_gpu(monkeypatch):
+    monkeypatch.setattr(type(BACKENDS["cupy"]), "unusable", lambda self: "finds none")
+    wanted = "cluster 'gpus': backend 'cupy' finds none"
+    with pytest.raises(ValueError, match=wanted), connect("gpus"):
+        pass
+
+
+def test_gpus_need_a_backend_that_uses_them(capsys, tmp_path):
+    for command in (["fit", "x", "--learn", "ranking"], ["predict", "m", "x"]):
+        assert main([*command, "-o", str(tmp_path / "out"), "--cluster", "gpus:2"]) == 2
+        assert "--cluster gpus:2 goes with --backend cupy" in capsys.readouterr().err
