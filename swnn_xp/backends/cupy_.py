@@ -147,11 +147,9 @@ class CupyPlacement(DevicePlacement):
         """
         lanes, items = _lanes(self.device), iter(items)
         with self.current():
-            if cupy.cuda.get_current_stream() in lanes:  # the caller is one of the threads
-                yield from map(work, items)
-                return
-        for item in itertools.islice(items, 1):
-            yield work(item)
+            on_lane = cupy.cuda.get_current_stream() in lanes
+        alone = None if on_lane else 1  # all, if the caller is one of the threads
+        yield from map(work, itertools.islice(items, alone))
 
         def on_stream(stream: cupy.cuda.Stream, item: Item) -> Result:
             with self.current(), stream:

@@ -416,3 +416,29 @@ def test_files_are_read_and_written_while_the_device_works(monkeypatch, tmp_path
     assert main([*command, str(tmp_path / "ours.tsv"), "--backend", "cupy"]) == 0
     assert next(calls) > 16
     assert (tmp_path / "ours.tsv").read_bytes() == (tmp_path / "wanted.tsv").read_bytes()
+
+
+def test_blocks_of_several_batches(small_batches):
+    """What is overlapped may itself be more than a batch."""
+    clf = SWNNClassifier(5, backend="cupy").fit(ROWS, TAGS)
+    blocks = [ROWS[:60], ROWS[60:150], ROWS[150:170], ROWS[170:]]
+    found = list(clf.model_.placement.overlapped(clf.predict_topk, blocks))
+    wanted = SWNNClassifier(5).fit(ROWS, TAGS).predict_topk(ROWS)
+    np.testing.assert_array_equal(np.concatenate([best.labels for best in found]), wanted.labels)
+
+
+def test_an_error_in_a_batch_is_raised_and_ends_the_others(monkeypatch, small_batches):
+    from swnn_xp.backends.cupy_ import CupyKernelIndex
+
+    search, calls = CupyKernelIndex._search_block, itertools.count(1)
+
+    def failing(self, *args):
+        if next(calls) == 4:
+            raise RuntimeError("the fourth")
+        return search(self, *args)
+
+    clf = SWNNClassifier(5, backend="cupy").fit(ROWS, TAGS)
+    monkeypatch.setattr(CupyKernelIndex, "_search_block", failing)
+    with pytest.raises(RuntimeError, match="the fourth"):
+        clf.predict_topk(ROWS)
+    assert next(calls) < 8  # of 17

@@ -65,6 +65,7 @@ def test_every_benchmark_runs_on_tiny_data(in_cache, suite):
         ("answering", "Latency", 1),
         ("answering", "Throughput", 256),
         ("answering", "Batches", 256),
+        ("stages", "Stages", 256),
         ("quality", "Agreement", 1),
         ("ranking", "RankedLatency", 1),
         ("ranking", "RankedThroughput", 256),
