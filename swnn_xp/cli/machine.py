@@ -111,10 +111,10 @@ def _run_gpu_check(args: argparse.Namespace) -> int:
     commit = None if args.asv is None else checkout_commit()
     data = _bench_data(args.data) if args.bench else []  # before the work: it may be missing
     try:
-        lines, wrong = _recorded(args.backend, device, args.quick)
-        print("\n".join(lines))
+        checks, wrong = _recorded(args.backend, device, args.quick)
+        print("\n".join("\n  ".join(check) for check in checks))
         if args.bench:
-            wrong += _bench(args, device, lines, data, commit)
+            wrong += _bench(args, device, ["; ".join(check) for check in checks], data, commit)
     except (OSError, ValueError, ImportError, MemoryError):
         raise
     except Exception as error:  # a device can fail in many ways, none of which means 1
@@ -123,11 +123,11 @@ def _run_gpu_check(args: argparse.Namespace) -> int:
     return int(wrong > 0)
 
 
-def _recorded(backend: str, device: Any, quick: bool) -> tuple[list[str], int]:
-    """Answer the recorded problems: what to say, and how many answers differ."""
+def _recorded(backend: str, device: Any, quick: bool) -> tuple[list[list[str]], int]:
+    """Answer the recorded problems: what to say of each, and how many answers differ."""
     from swnn_xp.diagnostics.gpu_check import SIZES, check
 
-    lines: list[str] = []
+    found: list[list[str]] = []
     wrong = 0
     for name, size in SIZES.items():
         if name != "small" and quick:
@@ -137,13 +137,17 @@ def _recorded(backend: str, device: Any, quick: bool) -> tuple[list[str], int]:
         share = report.roofline_share
         roofline = f"{share:.1%} of the roofline" if share else "roofline not known"
         verdict = _verdict(report.correct, report.found, size.golden)
-        lines.append(f"{report.device}, {name} problem: {verdict}")
-        lines.append(f"  {report.rows_per_second:,.0f} rows/s, {roofline}")
-        verdict = _verdict(report.ranked_correct, report.ranked_found, size.golden_ranked)
+        ranked = _verdict(report.ranked_correct, report.ranked_found, size.golden_ranked)
         rate = report.ranked_per_second
-        lines.append(f"  ranked by label models: {verdict}, {rate:,.0f} rows/s")
+        found.append(
+            [
+                f"{report.device}, {name} problem: {verdict}",
+                f"{report.rows_per_second:,.0f} rows/s, {roofline}",
+                f"ranked by label models: {ranked}, {rate:,.0f} rows/s",
+            ]
+        )
         wrong += not (report.correct and report.ranked_correct)
-    return lines, wrong
+    return found, wrong
 
 
 def _bench_data(folder: Path | None) -> list[Dataset]:
@@ -186,7 +190,7 @@ def _bench(
     if args.quick:
         facts.append("--quick: small batches, which say little about speed")
     with output(args.output) as file:
-        file.write(to_markdown(found, [line.strip() for line in checks], facts))
+        file.write(to_markdown(found, checks, facts))
     if not is_stdout(args.output):
         print(f"wrote {args.output}")
     if commit is not None:

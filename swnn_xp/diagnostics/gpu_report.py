@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,7 @@ def _speed(found: Measurements) -> list[str]:
         host = (_rate(batch.rows, batch.host_seconds[whole]) for batch in found.batches)
         lines.append(_cells(f"all cores of the host, numba: {whole}", *host))
         times = (
-            f"{batch.host_seconds[whole] / batch.seconds[whole]:.2f}" for batch in found.batches
+            f"{batch.host_seconds[whole] / batch.seconds[whole]:.3g}" for batch in found.batches
         )
         lines.append(_cells(f"**device ÷ host: {whole}**", *times))
     return lines
@@ -75,10 +75,10 @@ def _bandwidth(found: Measurements) -> list[str]:
         peak = f", {rate / found.peak:.1%} of the stated peak" if found.peak else ""
         lines.append(
             f"- Batches of {batch.rows:,}: {batch.posting_bytes / batch.rows / 1e3:,.0f} kB of "
-            f"postings per query, read at {rate / 1e9:,.2f} GB/s{peak}."
+            f"postings per query, read at {rate / 1e9:.3g} GB/s{peak}."
         )
     stated = f"{found.peak / 1e9:,.0f} GB/s" if found.peak else "not stated"
-    lines.append(f"- Peak of the device's memory: {stated}; a copy: {found.copy / 1e9:,.1f} GB/s.")
+    lines.append(f"- Peak of the device's memory: {stated}; a copy: {found.copy / 1e9:.3g} GB/s.")
     return lines
 
 
@@ -92,22 +92,14 @@ def _cells(*cells: str) -> str:
 
 def software(backend: str) -> str:
     """The versions that matter, in one line."""
-    names = {"cupy": ("cupy-cuda12x", "cupy-cuda13x", "cupy"), "torch": ("torch",)}
-    installed = [(name, _version(name)) for name in (*names.get(backend, ()), "numpy", "numba")]
-    more = ", ".join(f"{name} {found}" for name, found in installed if found)
+    library = [backend] if backend in ("cupy", "torch") else []
+    modules = [import_module(name) for name in (*library, "numpy", "numba")]
+    versions = ", ".join(f"{module.__name__} {module.__version__}" for module in modules)
     if backend == "cupy":
-        import cupy
-
-        runtime, driver = cupy.cuda.runtime, cupy.cuda.runtime.driverGetVersion()
-        more += f", CUDA {runtime.runtimeGetVersion()}, driver for CUDA {driver}"
-    return f"{more}, {platform.platform()}"
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+        runtime = modules[0].cuda.runtime
+        cuda, driver = runtime.runtimeGetVersion(), runtime.driverGetVersion()
+        versions += f", CUDA {cuda}, driver for CUDA {driver}"
+    return f"{versions}, {platform.platform()}"
 
 
 def checkout_commit() -> tuple[str, int]:
