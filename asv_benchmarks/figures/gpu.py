@@ -14,7 +14,7 @@ STAGES = {
     "ranker": ("search", "exhaustive", "candidates", "scores"),
 }
 AFTER_SEARCH = ("classifier", "votes"), ("ranker", "candidates"), ("ranker", "scores")
-CLOCKS = 8.5  # of a multiprocessor, for 32 accesses to shared memory
+ATOMIC_CLOCKS, ACCESS_CLOCKS = 8.5, 4  # of a multiprocessor, for 32 accesses to shared memory
 SHARE = 0.6  # of the peak bandwidth
 LAUNCH = 5  # microseconds
 CORES = 1, 16, 64
@@ -48,8 +48,8 @@ def model_us(stages, device, batch=BATCH):
     total = 0.0
     for row in stages:
         # A 64-bit atomic to shared memory is a loop, in which the threads of a warp take turns.
-        accesses = row["shared_accesses"] + row["shared_atomics"] + 32 * row["wide_shared_atomics"]
-        clocks = accesses * CLOCKS / 32
+        atomics = row["shared_atomics"] + 32 * row["wide_shared_atomics"]
+        clocks = (atomics * ATOMIC_CLOCKS + row["shared_accesses"] * ACCESS_CLOCKS) / 32
         total += clocks / (device.multiprocessors * device.clock * 1e3)
         total += row["sectors"] * SECTOR / (SHARE * device.bandwidth * 1e3)
         total += row["global_atomics"] / (device.atomics * 1e3)

@@ -3,7 +3,8 @@
 The kernels run in the host shim, as they would for a batch of 4,096 queries, of which a sample
 is asked; every answer is compared with that of the numba kernels. A classifier (S = 25, beta = 1)
 counts search and votes, a ranker its search, candidates and scores. Rankers are trained once
-and kept in build/cuda-counts. The exit code is 1 if a search takes more than its budget.
+and kept in build/cuda-counts, which may be deleted. The exit code is 1 if a search takes more than
+its budget.
 """
 
 from __future__ import annotations

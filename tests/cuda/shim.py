@@ -122,6 +122,7 @@ def a_ranker(seed, d, n_labels, S, alpha, beta, n_bins=0):
         "g": None,
     }
     meta = {"cuts": cuts, "alpha": alpha, "beta": beta, "shift": seed % 4, "n_candidates": 2 + seed}
+    meta["postings"] = 0
     return arrays, meta
 
 

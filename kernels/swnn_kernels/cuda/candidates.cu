@@ -56,7 +56,7 @@ extern "C" __global__ void find_candidates(
         // A label that is listed and has no place yet takes that of the first who lists it.
         for (int i = threadIdx.x; i < n_listed; i += blockDim.x) {
             const int label = listed[query * n_listed + i], place = n_slots + i + 1;
-            const int slot = label < 0 ? -1 : take_slot(tally, label, tally.slots);
+            const int slot = label < 0 ? -1 : take_slot(tally, label);
             mine[n_slots + i] = slot >= 0 && !atomicCAS(tally.places + slot, 0, place) ? label : -1;
         }
         __syncthreads();
