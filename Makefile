@@ -209,8 +209,8 @@ bench-store: $(VENV)/.has-core ## saving and opening a model of 500 MB
 bench-scale: $(VENV)/.has-core ## memory, build time and model size at Amazon-3M's size; makes a synthetic twin first
 	@$(BIN)/python asv_benchmarks/scale
 
-bench-training: $(VENV)/.has-core ## memory and time of training a ranker at Amazon-670K's size; makes a synthetic twin first
-	@$(BIN)/python asv_benchmarks/scale --ranker $(if $(SCALE),--scale $(SCALE))
+bench-training: $(VENV)/.has-core ## memory and time of training a ranker at Amazon-670K's size (TWIN=Amazon-3M, SCALE=, SEARCH=); makes a synthetic twin first
+	@$(BIN)/python asv_benchmarks/scale --ranker $(if $(SCALE),--scale $(SCALE)) $(if $(SEARCH),--search $(SEARCH)) $(if $(TWIN),--twin $(TWIN))
 
 bench-latency: $(VENV)/.has-core ## one query on one thread against the paper's loop in C; SETS=... for some data sets
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/latency/bench_latency.py $(SETS)

@@ -71,7 +71,7 @@ def latency():
 
 
 def tradeoffs():
-    """What precision buys in time on EURLEX57K: budgets, and rankers that keep fewer rows.
+    """What precision buys in time on EURLEX57K: caps, and rankers that keep fewer rows.
 
     The precision of a compressed ranker is that of the report, wherever it was measured there.
     """
@@ -82,27 +82,28 @@ def tradeoffs():
     }
     lines = [
         [
-            "published" + (f", budget of {row['budget']} rows" if row["budget"] else ", exact"),
+            "published" + (f", {row['postings']:,} postings" if row["postings"] else ", exact"),
             precision(row),
             f"{row['answer_us']:.0f}" if "answer_us" in row else "",
             f"{row['ratio']:.1f}",
         ]
-        for row in read("budgets")
+        for row in read("caps")
     ]
     for row in read("ranked_latency"):
         kept = "all rows" if row["keep"] == 1 else f"{row['keep']:.0%} of the rows"
         few = f", S = {row['S']}, K = {row['K']}" if row["K"] < 100 else ""
+        cap = f", {row['search']:,} postings" if row.get("search", "exact") != "exact" else ""
         lines.append(
             [
-                f"ranking, {kept}{few}",
-                precision(row if few else kept_rows.get(row["keep"], row)),
+                f"ranking, {kept}{few}{cap}",
+                precision(row if few or cap else kept_rows.get(row["keep"], row)),
                 f"{row['answer_us']:.0f}",
                 f"{row['ratio']:.1f}",
             ]
         )
     names = ["EURLEX57K", "P@1 / P@3 / P@5", "answer, µs", "times the loop's speed"]
     names, lines = complete(names, lines, "answer, µs")
-    shown = read("budgets") + read("ranked_latency")
+    shown = read("caps") + read("ranked_latency")
     return markdown(names, lines, len(names) - 1) + "\n\n" + measured(shown)
 
 

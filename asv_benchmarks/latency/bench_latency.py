@@ -18,6 +18,7 @@ import numpy as np
 from paper_loop import PaperLoop
 
 from swnn_kernels import HybridIndex, Labels, QuantisedRows, Session, Settings, quantise, rank
+from swnn_kernels.records import Cap, rows_to_rescore
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
 
@@ -27,7 +28,7 @@ from recorded import record
 SETS = ("bibtex", "delicious", "citeulike-t", "eurlex57k", "nvd-cpe", "finna-yso-en")
 TWINS = ("twin:Wiki10-31K:1", "twin:Amazon-670K:1")
 GROWTH = tuple(f"twin:Amazon-670K:{rows / 490_449:.4f}" for rows in (50_000, 100_000, 200_000))
-BUDGETS = (30, 60, 100, 200)
+CAPS = (5_000, 2_000, 1_000, 500)
 ROUNDS = 5
 
 
@@ -94,8 +95,11 @@ class Problem:
         loop = PaperLoop(self.index, n_neighbors, beta)
         return lambda q: loop.search(*self.unit[q])
 
-    def session(self, n_neighbors, beta, **options):
+    def session(self, n_neighbors, beta, postings=None, **options):
         settings = Settings(n_neighbors, 1.0, beta)
+        if postings is not None:
+            counts = np.diff(self.index.postings.indptr)
+            options["cap"] = Cap(postings, rows_to_rescore(postings, n_neighbors), counts)
         return Session(self.index, self.labels, settings, **options)
 
     def compare(self, n_neighbors, beta, **options):
@@ -158,12 +162,12 @@ def _figures(problem, n_neighbors, beta, paper, here, read, rescored):
     }
 
 
-def precision(problem, budget):
+def precision(problem, postings):
     """P@1, 3, 5 over the whole test set in percent."""
-    if budget is None:
+    if postings is None:
         labels, _ = rank(problem.index, problem.labels, problem.test, Settings(25, 1.0, 1.0), 5)
     else:
-        session = problem.session(25, 1.0, budget=budget)
+        session = problem.session(25, 1.0, postings=postings)
         labels = np.stack([session.predict_one(*row, 5)[0] for row in problem.all_raw])
     truth = problem.truth
     hits = np.zeros(labels.shape)
@@ -172,19 +176,20 @@ def precision(problem, budget):
     return [100 * hits[:, :k].sum(axis=1).mean() / k for k in (1, 3, 5)]
 
 
-def report_budgets(problem):
+def report_caps(problem):
     exact = precision(problem, None)
     print(f"\n{problem.name}, S=25, beta=1, exact P@1,3,5 " + " ".join(f"{p:.2f}" for p in exact))
     rows = []
-    for budget in (None, *BUDGETS[::-1]):
-        paper, here, _ = problem.compare(25, 1.0, budget=budget)
-        found = exact if budget is None else precision(problem, budget)
-        row = {"dataset": problem.name, "budget": budget, "answer_us": round(float(here.mean()), 1)}
+    for postings in (None, *CAPS):
+        paper, here, _ = problem.compare(25, 1.0, postings=postings)
+        found = exact if postings is None else precision(problem, postings)
+        row = {"dataset": problem.name, "postings": postings}
+        row |= {"answer_us": round(float(here.mean()), 1)}
         row |= {"ratio": round(paper.mean() / here.mean(), 2)}
         rows.append(row | {f"P@{k}": round(p, 2) for k, p in zip((1, 3, 5), found, strict=True)})
         values = " ".join(f"{p:.2f}" for p in found)
-        print(f"  budget {budget}: ratio {row['ratio']:5.1f}, P@1,3,5 {values}")
-    record("budgets", rows, ("dataset", "budget"))
+        print(f"  cap {postings}: ratio {row['ratio']:5.1f}, P@1,3,5 {values}")
+    record("caps", rows, ("dataset", "postings"))
 
 
 def main():
@@ -192,6 +197,7 @@ def main():
     parser.add_argument("names", nargs="*", default=[*SETS, *TWINS])
     parser.add_argument("--queries", type=int, default=500)
     parser.add_argument("--only-ranked", action="store_true", help="only the ranked answers")
+    parser.add_argument("--only-caps", action="store_true", help="only the capped searches")
     parser.add_argument("--write", action="store_true", help="as WRITE=1: keep the figures")
     arguments = parser.parse_args()
     if arguments.write:
@@ -201,9 +207,12 @@ def main():
         if arguments.only_ranked:
             report_ranked(problem, problem.data, best_times)
             continue
+        if arguments.only_caps:
+            report_caps(problem)
+            continue
         report(problem)
         if name == "eurlex57k":
-            report_budgets(problem)
+            report_caps(problem)
             report_ranked(problem, problem.data, best_times)
     if arguments.names == [*SETS, *TWINS]:
         grown = [Problem(name, arguments.queries) for name in (*GROWTH, TWINS[1])]

@@ -12,9 +12,14 @@ from swnn_kernels.learn.session import CandidateRanker
 from swnn_xp import SWNNRanker
 from swnn_xp.metrics import precision_at_k
 
+_FEW = {"n_neighbors": 10, "n_candidates": 50}
 SETTINGS = (
-    ({}, (1.0, 0.25, 0.1, 0.05)),
-    ({"n_neighbors": 10, "n_candidates": 50}, (0.1, 0.05, 0.03)),
+    ({"search": "exact"}, (1.0, 0.25, 0.1, 0.05)),
+    ({"search": 5_000}, (1.0,)),
+    ({"search": 2_000}, (1.0,)),
+    (_FEW | {"search": "exact"}, (0.1, 0.05, 0.03)),
+    (_FEW | {"search": 1_000}, (1.0,)),
+    (_FEW | {"search": 500}, (1.0, 0.1)),
 )
 
 
@@ -45,7 +50,9 @@ class Stages:
 def report_ranked(problem, data, best_times):
     """Print a line for each part of the rows that the index keeps, and for fewer candidates."""
     print(f"\n{problem.name}, ranked, against the paper's loop over all rows at S=25, beta=1; µs")
-    print("  kept    rows   S   K  search  votes  models  answer    p99  paper  ratio  P@1,3,5")
+    print(
+        "  kept    rows   S   K    cap  search  votes  models  answer    p99  paper  ratio  P@1,3,5"
+    )
     rows = []
     for params, parts in SETTINGS:
         whole = SWNNRanker(calibrate=False, **params).fit(data.X_train, data.y_train)
@@ -53,7 +60,7 @@ def report_ranked(problem, data, best_times):
             clf = whole if keep == 1 else copy.deepcopy(whole).compress(keep)
             rows.append(_figures(problem, data, best_times, clf, keep))
             print(_line(rows[-1]), flush=True)
-    record("ranked_latency", rows, ("dataset", "keep", "K"))
+    record("ranked_latency", rows, ("dataset", "keep", "K", "search"))
 
 
 def _figures(problem, data, best_times, clf, keep):
@@ -63,7 +70,7 @@ def _figures(problem, data, best_times, clf, keep):
     paper, answer, search, votes, ranking = times.mean(axis=1)
     labels = clf.predict_topk(data.X_test, k=5).labels
     row = {"dataset": problem.name, "keep": keep, "rows": clf.n_samples_fit_}
-    row |= {"S": clf.n_neighbors_, "K": clf.n_candidates_}
+    row |= {"S": clf.n_neighbors_, "K": clf.n_candidates_, "search": clf.search_}
     spent = {"search_us": search, "votes_us": votes, "models_us": ranking - votes}
     spent |= {"answer_us": answer, "p99_us": np.percentile(times[1], 99), "loop_us": paper}
     row |= {name: round(float(value), 1) for name, value in spent.items()}
@@ -76,7 +83,7 @@ def _figures(problem, data, best_times, clf, keep):
 def _line(row):
     values = " ".join(f"{row[f'P@{k}']:.2f}" for k in (1, 3, 5))
     return (
-        f" {row['keep']:5.0%} {row['rows']:7d} {row['S']:3d} {row['K']:3d}"
+        f" {row['keep']:5.0%} {row['rows']:7d} {row['S']:3d} {row['K']:3d} {row['search']:>6}"
         f" {row['search_us']:7.1f} {row['votes_us']:6.1f} {row['models_us']:7.1f}"
         f" {row['answer_us']:7.1f} {row['p99_us']:6.1f} {row['loop_us']:6.1f}"
         f" {row['ratio']:6.2f}  {values}"

@@ -13,6 +13,8 @@ from twin_cache import open_twin
 
 from swnn_xp import SWNNClassifier
 
+_POSTINGS = 5_000
+
 
 def measure(cache: Path, model: Path) -> dict[str, float]:
     began = time.perf_counter()
@@ -32,6 +34,9 @@ def measure(cache: Path, model: Path) -> dict[str, float]:
     }
     figures |= measure_queries(clf, twin.X_test[:1000])
     figures["query_peak"] = peak_gigabytes()
+    capped = measure_queries(clf, twin.X_test[:1000], _POSTINGS)
+    figures |= {f"capped_{name}": value for name, value in capped.items()}
+    figures["capped_peak"] = peak_gigabytes()
     began = time.perf_counter()
     clf.save(model)
     figures["save_seconds"] = time.perf_counter() - began

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from memory import peak_gigabytes
 from twin_cache import open_twin
@@ -16,11 +17,12 @@ from swnn_xp.metrics import precision_at_k
 _TEST_ROWS = 1000
 
 
-def measure(cache: Path, memory_budget: int) -> dict[str, float]:
+def measure(cache: Path, memory_budget: int, search: str) -> dict[str, float | str]:
     twin = open_twin(cache)
     began, began_cpu = time.perf_counter(), time.process_time()
-    clf = SWNNRanker(memory_budget=memory_budget).fit(twin.X_train, twin.y_train)
-    figures = {
+    how: Any = int(search) if search.isdecimal() else search
+    clf = SWNNRanker(memory_budget=memory_budget, search=how).fit(twin.X_train, twin.y_train)
+    figures: dict[str, float | str] = {
         "train_seconds": time.perf_counter() - began,
         "train_cpu_seconds": time.process_time() - began_cpu,
         "train_peak": peak_gigabytes(),
@@ -30,6 +32,7 @@ def measure(cache: Path, memory_budget: int) -> dict[str, float]:
         "neighbours": clf.n_neighbors_,
         "candidates": clf.n_candidates_,
         "recall": clf.candidate_recall_,
+        "search": clf.search_,
     }
     ranked = clf.predict_topk(twin.X_test[:_TEST_ROWS]).labels
     figures["p1"] = 100 * precision_at_k(twin.y_test[:_TEST_ROWS], ranked, k=1)
@@ -37,4 +40,4 @@ def measure(cache: Path, memory_budget: int) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(Path(sys.argv[1]), int(sys.argv[2]))))
+    print(json.dumps(measure(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])))

@@ -37,10 +37,11 @@ if TYPE_CHECKING:
 KINDS = ("weights", "ranking")
 _VOTE = ("n_neighbors", "alpha", "beta", "calibrate")
 _RANKING = (*_VOTE, "n_candidates", "C", "vote_weight", "learn_weights", "centroids",
-            "rare_labels", "random_state")  # fmt: skip
+            "rare_labels", "random_state", "search")  # fmt: skip
 _PARAMS = {None: _VOTE, "weights": (*_VOTE, "random_state"), "ranking": _RANKING}
 _COMPILED = "compiled"
 _AUTO = ("n_neighbors", "n_candidates", "C", "vote_weight")
+_SEARCHES = ("exact", "capped", "auto")
 _OPTIONS = {
     "n_candidates": "--candidates",
     "C": "--C",
@@ -49,6 +50,7 @@ _OPTIONS = {
     "centroids": "--centroids",
     "rare_labels": "--rare-labels",
     "random_state": "--seed",
+    "search": "--search",
 }
 
 
@@ -87,6 +89,20 @@ def add_learning(parser: argparse.ArgumentParser) -> None:
         help="weight of a label's rarity in its score: 0.25 brings rare labels forward (0)",
     )
     group.add_argument("--seed", type=int, help="seed of training (0)")
+    group.add_argument(
+        "--search",
+        type=_search,
+        metavar="HOW",
+        help="how neighbours are found: exact, capped, auto or a number of postings (auto)",
+    )
+
+
+def _search(text: str) -> str | int:
+    if text in _SEARCHES:
+        return text
+    if text.isdecimal():
+        return int(text)
+    raise argparse.ArgumentTypeError(f"must be {', '.join(_SEARCHES)} or a number, got {text!r}")
 
 
 def learning_of(args: argparse.Namespace) -> tuple[str | None, dict[str, Any]]:
@@ -107,6 +123,7 @@ def learning_of(args: argparse.Namespace) -> tuple[str | None, dict[str, Any]]:
         calibrate=args.calibrate,
         rare_labels=args.rare_labels,
         random_state=args.seed,
+        search=args.search,
     )
     for name in on_line:
         if name not in _PARAMS[kind]:
@@ -130,6 +147,8 @@ def read_params(path: Path) -> dict[str, Any]:
                 raise ValueError(f"{path}: learn must be 'weights' or 'ranking', got {value!r}")
         elif name not in _RANKING:
             raise ValueError(f"{path}: no parameter {name!r}; there are {', '.join(_RANKING)}")
+        elif name == "search" and value in _SEARCHES:
+            continue
         elif not isinstance(value, int | float) and not (name in _AUTO and value == "auto"):
             raise ValueError(f"{path}: {name} must be a number, got {value!r}")
     return params

@@ -60,6 +60,7 @@ def model_facts(clf: AnyModel, path: Path) -> dict[str, Any]:
             "candidate recall": clf.candidate_recall_,
             "feature weights used": clf.weights_used_,
             "label centroids used": clf.centroids_,
+            "search": clf.search_ if clf.search_ == "exact" else f"{clf.search_} postings",
             "label names used": clf.names_used_,
             "labels with a model": int(ranker.modelled.sum()),
             "weights": int(ranker.weights.size),

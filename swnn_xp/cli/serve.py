@@ -26,6 +26,9 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--port", type=int, default=8000, help="0 picks a free port (8000)")
     add_jobs(parser, "requests answered in parallel")
     add_params(parser, "the model's")
+    parser.add_argument(
+        "--postings", type=int, metavar="N", help="cap of the search: faster, not exact"
+    )
     limits = parser.add_argument_group("limits of requests")
     limits.add_argument(
         "--queue", type=int, metavar="N", help="requests that may wait; more get a 503 (64)"
@@ -82,6 +85,7 @@ def run(args: argparse.Namespace) -> None:
         threads=check_threads(args.jobs),
         limits=Limits(**limits),
         token=_token(args.reload_token_file, _RELOAD_TOKEN),
+        postings=args.postings,
         **given_params(args),
     )
     options = HTTPOptions(

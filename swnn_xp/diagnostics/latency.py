@@ -16,7 +16,9 @@ _ROWS = 1000
 _SECONDS = 5.0
 
 
-def latencies(clf: AnyModel, X: Any, k: int = 5) -> NDArray[np.float64]:
+def latencies(
+    clf: AnyModel, X: Any, k: int = 5, postings: int | None = None
+) -> NDArray[np.float64]:
     """Seconds of single-row predictions: of at most 1,000 rows, within about five seconds.
 
     Examples
@@ -27,7 +29,7 @@ def latencies(clf: AnyModel, X: Any, k: int = 5) -> NDArray[np.float64]:
     >>> latencies(SWNNClassifier().fit(X, X), X).shape
     (3,)
     """
-    answer = _one_row(clf, k)
+    answer = _one_row(clf, k, postings)
     rows = [X[[i]] for i in range(min(X.shape[0], _ROWS))]
     for row in rows[:3]:
         answer(row)  # the first calls may have to load compiled code
@@ -42,9 +44,9 @@ def latencies(clf: AnyModel, X: Any, k: int = 5) -> NDArray[np.float64]:
     return np.asarray(times)
 
 
-def _one_row(clf: AnyModel, k: int) -> Callable[[Any], Any]:
+def _one_row(clf: AnyModel, k: int, postings: int | None) -> Callable[[Any], Any]:
     """The quickest way to answer one row: a session where the backend has them."""
     if clf.backend_ != "numba":
         return lambda row: clf.predict_topk(row, k=k)
-    session = clf.session()
+    session = clf.session(postings=postings)
     return lambda row: session.predict_one(row.indices, row.data, k)

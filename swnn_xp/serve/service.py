@@ -174,10 +174,18 @@ class ServedModel:
     limits : Limits
     params : dict
         Parameters that override the saved ones.
+    postings : int or None
+        Cap of the search, as for ``session``.
     """
 
     def __init__(
-        self, path: Path, number: int, threads: int, limits: Limits, params: dict[str, Any]
+        self,
+        path: Path,
+        number: int,
+        threads: int,
+        limits: Limits,
+        params: dict[str, Any],
+        postings: int | None,
     ) -> None:
         self.clf = load(path, backend="numba", **params)
         self.number = number
@@ -192,7 +200,7 @@ class ServedModel:
         # one used comes first: its buffers may still be in the processor's caches.
         self._sessions: list[Session] = []
         for _ in range(threads + 1):
-            session = self.clf.session()
+            session = self.clf.session(postings=postings)
             # Compiles or loads the kernel, makes buffers.
             session.topk_probabilities_one([], [], limits.k)
             self._sessions.append(session)
@@ -311,6 +319,8 @@ class Service:
     limits : Limits
     token : str, optional
         Allows reloading the model over HTTP; without a token, nobody can.
+    postings : int, optional
+        Cap of the search, as for ``session``.
     example : str, optional
         A text that the page starts with, answered.
     **params
@@ -337,6 +347,7 @@ class Service:
         threads: int = 1,
         limits: Limits | None = None,
         token: str | None = None,
+        postings: int | None = None,
         example: str = "",
         **params: Any,
     ) -> None:
@@ -346,6 +357,7 @@ class Service:
         self.limits = limits or Limits()
         self._path, self._params, self._example = Path(path), params, example
         self._token = None if token is None else token.encode()
+        self._postings = postings
         self._reloading = threading.Lock()  # one reload at a time; requests do not wait for it
         self.current = self._load(1, threads)
         self._threads = threads
@@ -424,4 +436,4 @@ class Service:
         return Project("swnn", self._path.name, True, modified)
 
     def _load(self, number: int, threads: int) -> ServedModel:
-        return ServedModel(self._path, number, threads, self.limits, self._params)
+        return ServedModel(self._path, number, threads, self.limits, self._params, self._postings)
