@@ -230,6 +230,9 @@ bench-ablations: $(VENV)/.has-core ## what each part of the ranker is worth, res
 bench-seeds: $(VENV)/.has-core ## how much of a ranker's precision is chance: three seeds; SETS=...
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/quality/seeds.py $(SETS)
 
+bench-caps: $(VENV)/.has-core ## what a cap on postings costs in precision and saves in time, resumable; SETS=..., AGAIN=1, WRITE=1
+	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/quality/caps.py $(SETS) $(if $(AGAIN),--again)
+
 bench-appends: $(VENV)/.has-core ## CPU time of single answers and appends after 0 to 1000 appends; SETS=..., WRITE=1
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/latency/appends.py $(SETS)
 

@@ -269,6 +269,26 @@ def seeds():
     return markdown(["", "seeds", "P@1", "P@3", "P@5"], lines, 4) + "\n\n" + measured(rows)
 
 
+def capped():
+    """What a cap on postings costs in precision and saves in time, a block for each data set."""
+    rows = read("capped")
+    lines = [
+        [
+            _name(row["dataset"]) if row["search"] == "exact" else "",
+            "exact" if row["search"] == "exact" else f"{row['search']:,}",
+            f"{row['postings']:,}",
+            precision(row),
+            f"{row['train_s']:.0f}",
+            f"{row['answer_us']:.0f}",
+        ]
+        for row in rows
+    ]
+    names = [
+        "", "cap", "postings of a query", "P@1 / P@3 / P@5", "training, s CPU", "answer, µs CPU",
+    ]  # fmt: skip
+    return markdown(names, lines, 5) + "\n\n" + measured(rows)
+
+
 def _title(row):
     if row["default"]:
         return "the default"
@@ -438,6 +458,7 @@ TABLES = {
     "compression": compression,
     "ablations": ablations,
     "seeds": seeds,
+    "capped": capped,
     "growth": growth,
     "cluster": cluster,
     "appends": appends,
