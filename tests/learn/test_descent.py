@@ -106,6 +106,16 @@ def test_with_offsets_and_missed_positives_it_is_the_minimum(missed_bias):
         np.testing.assert_allclose(found.biases[label], expected[-1], atol=1e-6)
 
 
+def test_a_label_that_all_its_rows_missed_gets_no_model():
+    pairs = random_pairs(5)
+    signs = np.where(pairs.signs > 0, MISSED, -1).astype(np.int8)
+    found = train_labels(ROWS, pairs._replace(signs=signs), problem([0.4] * L))
+    assert not found.modelled.any()
+    assert found.features.size == 0
+    signs[pairs.indptr[:-1]] = 1
+    assert train_labels(ROWS, pairs._replace(signs=signs), problem([0.4] * L)).modelled.all()
+
+
 def equal(one: LabelModels, other: LabelModels):
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 

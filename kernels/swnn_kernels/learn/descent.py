@@ -85,7 +85,7 @@ class Models(NamedTuple):
 
     features: Int32  # room for n_features at least
     weights: Float32  # the same
-    sizes: Int64  # (n_labels,): -1 for a label without a positive pair
+    sizes: Int64  # (n_labels,): -1 for a label without a positive candidate
     biases: Float64  # (n_labels,)
     scores: Float32  # of the candidates of rows left out, in the order of the pairs
 
@@ -291,10 +291,13 @@ def _take_weights(
 
 @inline
 def _any_right(rows: DescentRows, pairs: Pairs, label: Int, all_rows: Bool) -> Bool:
-    """Whether a label has a positive pair; or only then if it is one of a row not left out."""
+    """Whether a label has a positive pair; or only then if it is one of a row not left out.
+
+    A missed positive is not enough: a model that never saw a right candidate ranks none well.
+    """
     right = False
     for p in range(pairs.indptr[label], pairs.indptr[label + 1]):
-        right |= pairs.signs[p] > 0 and (all_rows or not rows.left_out[pairs.rows[p]])
+        right |= pairs.signs[p] == 1 and (all_rows or not rows.left_out[pairs.rows[p]])
     return right
 
 
@@ -359,7 +362,7 @@ def _score_left_out(
 ) -> Int:
     """Score the candidates of rows left out by models without them; the number scored so far.
 
-    The score is not a number where no positive pair would be left.
+    The score is not a number where no positive candidate would be left.
     """
     is_asked = False
     for p in range(pairs.indptr[label], pairs.indptr[label + 1]):
