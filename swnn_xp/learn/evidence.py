@@ -99,7 +99,7 @@ class Terms(NamedTuple):
         Examples
         --------
         >>> [Terms(0.0, -1.0).kept(np.asarray([-gain, 1.0])) for gain in (1.5, 9.0)]
-        [True, True]
+        [True, False]
         >>> Terms(0.5, 0.0).kept(np.asarray([0.0, 0.8]))
         False
         """

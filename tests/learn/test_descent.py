@@ -106,14 +106,16 @@ def test_with_offsets_and_missed_positives_it_is_the_minimum(missed_bias):
         np.testing.assert_allclose(found.biases[label], expected[-1], atol=1e-6)
 
 
-def test_a_label_that_all_its_rows_missed_gets_no_model():
-    pairs = random_pairs(5)
+def test_a_label_that_all_its_rows_missed_gets_a_model_only_if_they_move_its_bias():
+    pairs, asked = random_pairs(5), problem([0.4] * L, missed_bias=0.4)
     signs = np.where(pairs.signs > 0, MISSED, -1).astype(np.int8)
-    found = train_labels(ROWS, pairs._replace(signs=signs), problem([0.4] * L))
+    more = train_labels(ROWS, pairs._replace(signs=signs), problem([0.4] * L, missed_bias=0.5))
+    assert more.modelled.all()
+    found = train_labels(ROWS, pairs._replace(signs=signs), asked)
     assert not found.modelled.any()
     assert found.features.size == 0
     signs[pairs.indptr[:-1]] = 1
-    assert train_labels(ROWS, pairs._replace(signs=signs), problem([0.4] * L)).modelled.all()
+    assert train_labels(ROWS, pairs._replace(signs=signs), asked).modelled.all()
 
 
 def equal(one: LabelModels, other: LabelModels):

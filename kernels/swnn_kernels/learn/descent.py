@@ -33,6 +33,7 @@ SQUARES_SCALE = 2.0**32
 """Squared weights are added up as integers of this scale: in any order, the same sum."""
 _LINE = 16  # features or values of a cache line
 _AHEAD = 4  # pairs between the request for a row's pointers and their use
+_ENOUGH_BIAS = 0.5  # of missed positives: from here on they alone make a model
 _PASSES_WITHOUT = 3  # over pairs of a label once rows were left out
 MISSED = 2
 """Sign of a positive pair whose label was no candidate of its row."""
@@ -85,7 +86,7 @@ class Models(NamedTuple):
 
     features: Int32  # room for n_features at least
     weights: Float32  # the same
-    sizes: Int64  # (n_labels,): -1 for a label without a positive candidate
+    sizes: Int64  # (n_labels,): -1 for a label without a model
     biases: Float64  # (n_labels,)
     scores: Float32  # of the candidates of rows left out, in the order of the pairs
 
@@ -290,14 +291,17 @@ def _take_weights(
 
 
 @inline
-def _any_right(rows: DescentRows, pairs: Pairs, label: Int, all_rows: Bool) -> Bool:
+def _any_right(
+    rows: DescentRows, pairs: Pairs, label: Int, problem: Problem, all_rows: Bool
+) -> Bool:
     """Whether a label has a positive pair; or only then if it is one of a row not left out.
 
-    A missed positive is not enough: a model that never saw a right candidate ranks none well.
+    Missed positives are not enough if they hardly move the bias, which then only falls.
     """
-    right = False
+    right, last = False, MISSED if problem.missed_bias >= _ENOUGH_BIAS else 1
     for p in range(pairs.indptr[label], pairs.indptr[label + 1]):
-        right |= pairs.signs[p] == 1 and (all_rows or not rows.left_out[pairs.rows[p]])
+        is_right = pairs.signs[p] > 0 and pairs.signs[p] <= last
+        right |= is_right and (all_rows or not rows.left_out[pairs.rows[p]])
     return right
 
 
@@ -362,14 +366,14 @@ def _score_left_out(
 ) -> Int:
     """Score the candidates of rows left out by models without them; the number scored so far.
 
-    The score is not a number where no positive candidate would be left.
+    The score is not a number where no model would be left.
     """
     is_asked = False
     for p in range(pairs.indptr[label], pairs.indptr[label + 1]):
         is_asked |= rows.left_out[pairs.rows[p]] != 0 and pairs.signs[p] != MISSED
     if not is_asked:
         return scored
-    has_model, bias = _any_right(rows, pairs, label, False), 0.0
+    has_model, bias = _any_right(rows, pairs, label, problem, False), 0.0
     if has_model:
         bias = _solve_without(rows, pairs, label, problem, buffers)
     for p in range(pairs.indptr[label], pairs.indptr[label + 1]):
@@ -404,7 +408,7 @@ def descend(
             return label, kept, scored
         models.sizes[label] = -1
         models.biases[label] = 0.0
-        if _any_right(rows, pairs, label, True):
+        if _any_right(rows, pairs, label, problem, True):
             before = kept
             models.biases[label] = _solve(rows, pairs, label, problem, buffers)
             kept = _take_weights(rows, pairs, label, problem.dropped, buffers, models, kept)
