@@ -29,6 +29,7 @@ from swnn_xp.learn.train import (
     prepare,
     to_candidates,
     train_ranking,
+    with_useful_sources,
 )
 from swnn_xp.results import Neighbours
 from swnn_xp.rows.canonical import canonical_rows, label_rows
@@ -44,6 +45,8 @@ CHANGES = {
     "no label models: the vote score alone": {"C": 1e-9, "vote_weight": 1.0},
     "no vote: label models alone": {"vote_weight": 0.0},
     "no feature weights": {"weighted": False},
+    "no label centroids": {"centroids": False},
+    "label centroids": {"centroids": True},
     "no cuts but the last": {"first_cuts": ()},
     "vote weight 0.2": {"vote_weight": 0.2},
     "vote weight 1": {"vote_weight": 1.0},
@@ -77,7 +80,7 @@ class Found(NamedTuple):
     test: Neighbours
 
 
-def find(data, weighted):
+def find(data, weighted, centroids):
     """Learn feature weights, index the rows and search, once for all changes."""
     ranker, X = SWNNRanker(), data.X_train
     backend = resolve("auto", X)
@@ -85,8 +88,10 @@ def find(data, weighted):
     placement = index_class.placement.find(backend.name, None, X)
     searched = SearchBackend(index_class, placement, options)
     rows, labels = canonical_rows(X, "X"), label_rows(data.y_train, "y")
-    settings = ranker.training_settings()._replace(calibrate=False)
+    settings = ranker.training_settings()._replace(calibrate=False, centroids=centroids)
     ready = prepare(rows, labels, settings, searched, silent, weighted=weighted)
+    useful = with_useful_sources(ready.training, ready.search, ready.settings, silent)
+    ready = ready._replace(training=useful)
     most = ready.settings._replace(n_neighbors=MOST_NEIGHBOURS)
     neighbours = list(find_neighbours(ready.training, ready.search, most, silent))
     asked, S = ready.model.queries(data.X_test).scaled, ready.model.n_voters(MOST_NEIGHBOURS)
@@ -115,12 +120,10 @@ def measure(name, results, again):
         if (name, title) in results.rows and not again:
             continue
         settings = dict(change)
-        weighted = settings.pop("weighted", True)
-        if weighted not in found:
-            found[weighted] = find(data, weighted)
-        labels, descent, selection = ranked(
-            found[weighted], settings, data.X_test, SWNNRanker().options
-        )
+        way = settings.pop("weighted", True), settings.pop("centroids", "auto")
+        if way not in found:
+            found[way] = find(data, *way)
+        labels, descent, selection = ranked(found[way], settings, data.X_test, SWNNRanker().options)
         row = {"dataset": name, "change": title}
         row |= {"date": datetime.date.today().isoformat(), "machine": machine()}
         row |= {"S": selection.cuts[-1], "K": selection.n_candidates} | descent._asdict()
