@@ -84,7 +84,7 @@ def test_ablations_change_one_thing_and_are_not_repeated(opened, few, monkeypatc
 
 def test_without_label_models_the_vote_score_ranks(opened, few):
     run, _ = opened("ablations", "run", "dataset", "change")
-    found = run.find(few, weighted=False)
+    found = run.find(few, weighted=False, centroids="auto")
     change = run.CHANGES["no label models: the vote score alone"]
     ranked = [
         run.ranked(found, change | {"C": C}, few.X_test, SWNNRanker().options)[0]
