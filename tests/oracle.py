@@ -190,10 +190,10 @@ def named(names, idf, unknown, counts, reliability, query, own=None, copies=0, m
         listed[label] = [
             1 + part * 7 + rows,
             1 + size * 7 + rows,
-            1 + reliable,
+            1 + reliable * 7 + rows,
             min(len(names[i][1]), 6),
             1 + sum(place >= edge for edge in PLACES),
-            1 + sum(length >= round(edge * 2**46) for edge in SHARES),
+            1 + sum(length >= round(edge * 2**46) for edge in SHARES) * 7 + rows,
         ]
     return listed
 

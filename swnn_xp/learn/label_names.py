@@ -363,8 +363,8 @@ def _bins(names: Names, name: Array, matched: Array, place: Array, squares: Arra
     return [
         1 + contained * n_classes + rows,
         1 + steps(matched, MATCHED_EDGES, 2**IDF_BITS) * n_classes + rows,
-        1 + steps(sure, RELIABILITY),
+        1 + steps(sure, RELIABILITY) * n_classes + rows,
         xp.astype(xp.take(names.sizes, name), xp.int64),
         1 + steps(place, PLACES),
-        1 + steps(squares, SHARES),
+        1 + steps(squares, SHARES) * n_classes + rows,
     ]

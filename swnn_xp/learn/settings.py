@@ -41,7 +41,7 @@ class TrainingSettings(NamedTuple):
     n_candidates: int | Auto = "auto"
     C: float | Auto = "auto"
     vote_weight: float | Auto = "auto"
-    missed: float = 1.0
+    missed: float | Auto = "auto"
     missed_bias: float | Auto = "auto"
     rare_labels: float = 0.0  # weight of a label's rarity in its score
     random_state: int = 0
@@ -143,13 +143,16 @@ class TrainingSettings(NamedTuple):
         whole = _chosen(self.n_neighbors, _NEIGHBOURS)
         return kept._replace(n_neighbors=max(1, round(whole * keep**0.5)))
 
-    def descent_params(self, agreement: float, scales_models: bool = False) -> DescentParams:
+    def descent_params(
+        self, agreement: float, scales_models: bool = False, *, by_name: bool = False
+    ) -> DescentParams:
         """Choose what was not set.
 
         The agreement tells how many of a row's n labels are its n first candidates. Where most are,
         labels are given consistently: models may fit closer and lean less on the vote. Where few
         are, a label is often given for no reason that features tell: the positives that were missed
         teach a model which features matter, but not that the label is more likely than it is.
+        Where labels are found by name, too, a positive that is missed all the same teaches nothing.
 
         Examples
         --------
@@ -161,7 +164,7 @@ class TrainingSettings(NamedTuple):
         return DescentParams(
             C=_chosen(self.C, 0.2 + 0.35 * trust),
             vote_weight=_chosen(self.vote_weight, 0.65 - 0.25 * trust),
-            missed=self.missed,
+            missed=_chosen(self.missed, 0.0 if by_name else 1.0),
             missed_bias=_chosen(self.missed_bias, trust),
             scale_power=_chosen(self.scale_power, MODEL_SCALE_POWER if scales_models else 0.0),
         )

@@ -48,7 +48,7 @@ from swnn_xp.learn.label_models import (
     train_labels,
 )
 from swnn_xp.learn.label_names import LabelFeatures
-from swnn_xp.learn.names import training_names
+from swnn_xp.learn.names import LabelNames, training_names
 from swnn_xp.learn.neighbours import KnownNeighbours, record_neighbours
 from swnn_xp.learn.ranking import CandidateRanking
 from swnn_xp.learn.settings import MODEL_SCALE_POWER, DescentParams, TrainingSettings, label_costs
@@ -566,10 +566,12 @@ class CandidateStats(NamedTuple):
     recall: float
     agreement: float
     scales_models: bool
+    by_name: bool
+    """Whether names list candidates, too."""
 
     def descent_params(self, settings: TrainingSettings) -> DescentParams:
         """Parameters of the descent, chosen by these statistics where they were left open."""
-        return settings.descent_params(self.agreement, self.scales_models)
+        return settings.descent_params(self.agreement, self.scales_models, by_name=self.by_name)
 
 
 def measure_candidates(
@@ -581,7 +583,9 @@ def measure_candidates(
     labels, part = training.labels, training.representatives
     recall = candidate_recall(blocks, labels)
     agreement = vote_agreement(blocks, labels) if part is None else part.agreement
-    return CandidateStats(blocks, score, recall, agreement, training.scales_models)
+    sources = [each.source for each in training.sources]
+    by_name = any(isinstance(one, LabelNames) and one.features.size for one in sources)
+    return CandidateStats(blocks, score, recall, agreement, training.scales_models, by_name)
 
 
 def train_ranking(

@@ -61,10 +61,10 @@ _CLASSES = len(COUNT_EDGES) + 1
 TABLES = (
     1 + (len(CONTAINMENT_EDGES) + 1) * _CLASSES,
     1 + (len(MATCHED_EDGES) + 1) * _CLASSES,
-    1 + len(RELIABILITY) + 1,
+    1 + (len(RELIABILITY) + 1) * _CLASSES,
     1 + MAX_TOKENS,
     1 + len(PLACES) + 1,
-    1 + len(SHARES) + 1,
+    1 + (len(SHARES) + 1) * _CLASSES,
 )
 """Categories of each table of evidence; 0 is that of labels that are not listed."""
 _N_TABLES = len(TABLES)
@@ -370,10 +370,11 @@ def _fill_bins(
     sure = ((right << RELIABILITY_BITS) + 2 * names.prior) // (holders + 2)
     bins[at] = 1 + containment * _CLASSES + count_class
     bins[at + 1] = 1 + _steps(matched, MATCHED_EDGES, 1 << IDF_BITS) * _CLASSES + count_class
-    bins[at + 2] = 1 + _steps(sure, RELIABILITY, 1)
+    bins[at + 2] = 1 + _steps(sure, RELIABILITY, 1) * _CLASSES + count_class
     bins[at + 3] = names.sizes[name]
     bins[at + 4] = 1 + _steps(place, PLACES, 1)
-    bins[at + 5] = 1 + _steps(_squares(names, name, match.marks), SHARES, 1)
+    share = _steps(_squares(names, name, match.marks), SHARES, 1)
+    bins[at + 5] = 1 + share * _CLASSES + count_class
 
 
 @kernel
