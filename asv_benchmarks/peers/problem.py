@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cached_property
 from pathlib import Path
 
@@ -12,12 +13,14 @@ DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
 MATRICES = ("X_train", "y_train", "X_test", "y_test")
+NAMES = "names.json"
 
 
 class Problem:
-    """A data set and the first rows of its test set."""
+    """A data set, the first rows of its test set, and the names of features and labels, if any."""
 
-    def __init__(self, X_train, y_train, X_test, y_test, n_queries=None):
+    def __init__(self, X_train, y_train, X_test, y_test, n_queries=None, names=None):
+        self.names = names
         self.X_train, self.y_train = X_train, y_train
         self.X_test, self.y_test = X_test, y_test
         self.queries = self.X_test[:n_queries]
@@ -30,18 +33,20 @@ class Problem:
         data = datasets.load(name, root=None if name == "debtags" else root)
         X = unit(data.X_train), unit(data.X_test)
         Y = sp.csr_array(data.y_train), sp.csr_array(data.y_test)
-        return cls(X[0], Y[0], X[1], Y[1], n_queries)
+        return cls(X[0], Y[0], X[1], Y[1], n_queries, names_of(data))
 
     @classmethod
     def open(cls, folder, n_queries):
         """Open what `save` wrote; needs SciPy only."""
         matrices = [sp.load_npz(Path(folder) / f"{name}.npz") for name in MATRICES]
-        return cls(*(sp.csr_array(matrix) for matrix in matrices), n_queries)
+        names = json.loads((Path(folder) / NAMES).read_text())
+        return cls(*(sp.csr_array(matrix) for matrix in matrices), n_queries, names)
 
     def save(self, folder):
         Path(folder).mkdir(parents=True)
         for name in MATRICES:
             sp.save_npz(Path(folder) / f"{name}.npz", getattr(self, name), compressed=False)
+        (Path(folder) / NAMES).write_text(json.dumps(self.names))
 
     @cached_property
     def cosines(self):
@@ -76,6 +81,13 @@ class Problem:
         for i, row in enumerate(labels):
             hits[i] = np.isin(row, truth.indices[truth.indptr[i] : truth.indptr[i + 1]])
         return [100 * float(hits[:, :k].mean()) for k in (1, 3, 5)]
+
+
+def names_of(data):
+    """Names of features and labels; None where labels only have numbers."""
+    if not (data.feature_names and data.label_names) or all(map(str.isdecimal, data.label_names)):
+        return None
+    return {"feature_names": data.feature_names, "label_names": data.label_names}
 
 
 def unit(X):

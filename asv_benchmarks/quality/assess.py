@@ -33,6 +33,7 @@ def size_on_disk(peer):
 
 def assess(peer, problem):
     """What a peer costs, and the best labels of every test row."""
+    peer.names = problem.names
     costs = {"train_s": timed_build(peer, problem, K)["build_s"], "peak_mb": peak_memory() / 1e6}
     costs["ms_per_query"] = timed_single(peer, problem.queries)
     costs["model_mb"] = size_on_disk(peer) / 1e6

@@ -15,6 +15,7 @@ TITLES = {
     "swnn_classifier": "swnn_xp, published",
     "swnn_weights": "swnn_xp, weights",
     "swnn_ranker": "swnn_xp, ranking",
+    "swnn_names": "swnn_xp, ranking, names",
     "omikuji_parabel": "omikuji",
     "pecos_xr_linear": "PECOS",
     "napkinxc_plt": "napkinXC PLT",

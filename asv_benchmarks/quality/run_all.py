@@ -65,6 +65,8 @@ def run_peer(name, dataset, arguments, folder):
         path = saved_problem(dataset, folder)
     except ValueError as error:
         return row | {"failed": str(error)}
+    if peer.takes_names and Problem.open(path, None).names is None:
+        return row | {"failed": "the labels of this set have no names"}
     answers = Path(folder) / "labels.npy"
     options = [name, path, answers, "--queries", arguments.queries]
     row |= figures_of(peer, HERE / "assess.py", options, arguments.cpu_seconds)

@@ -23,6 +23,7 @@ RANKING = (
     "swnn_classifier",
     "swnn_weights",
     "swnn_ranker",
+    "swnn_names",
     "omikuji_parabel",
     "pecos_xr_linear",
     "napkinxc_plt",

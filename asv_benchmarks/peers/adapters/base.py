@@ -27,6 +27,8 @@ class Peer:
     exact = True
     compiles = False  # on first use, which does not count as building
     note = ""
+    names = None  # of features and labels: arguments of `fit`, for a peer that takes them
+    takes_names = False
 
     def missing(self):
         """Why the peer can't run here, or None."""
