@@ -12,7 +12,7 @@ from swnn_kernels.learn.session import CandidateRanker
 from swnn_xp import SWNNRanker
 from swnn_xp.metrics import precision_at_k
 
-_FEW = {"n_neighbors": 10, "n_candidates": 50}
+_FEW = {"n_neighbors": 10, "n_candidates": 50, "centroids": False}
 SETTINGS = (
     ({"search": "exact"}, (1.0, 0.25, 0.1, 0.05)),
     ({"search": 5_000}, (1.0,)),
@@ -33,7 +33,8 @@ class Stages:
         alone = ranker._replace(modelled=np.zeros_like(ranker.modelled))
         scorers = Scorer.prepare(alone, learned.n_features), learned.scorer
         self.votes, self.ranking = (
-            CandidateRanker(labels, scorer, learned.selection) for scorer in scorers
+            CandidateRanker(labels, scorer, learned.selection, learned.listers(model))
+            for scorer in scorers
         )
 
     def ways(self, raw):
