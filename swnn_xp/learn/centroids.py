@@ -102,14 +102,14 @@ class Centroids(Source):
         settings = Settings(self.n_listed, 1.0, 0.0)
         session = Session(index.kernel_index, none, settings, feature_weights=weights)
 
-        places = np.arange(1, self.n_listed + 1, dtype=np.uint16)
+        bins = np.empty(self.n_listed, np.uint16)
+        places = np.arange(1, self.n_listed + 1)
 
         def fill(indices: Any, values: Any, own: Evidence) -> None:
             own.labels[:], cosines = session.kneighbors_one(indices, values)
-            own.bins[:] = 0
-            fill_bins(cosines, own.bins[:, 0])
-            found = own.labels >= 0
-            own.bins[found, 1] = places[found]
+            fill_bins(cosines, bins)
+            own.bins[:, 0] = bins
+            own.bins[:, 1] = np.where(own.labels >= 0, places, 0)
 
         return fill
 
