@@ -118,7 +118,7 @@ class SWNNRanker(NeighbourEstimator):
         Whether label centroids are used.
     names_used_ : bool
         Whether labels are found by name: not without ``label_features``, nor if rows left out of
-        the training are ranked worse with them.
+        the training are ranked worse with them. Names that are not used are not kept.
     n_neighbors_, n_candidates_, C_, vote_weight_ : int, int, float, float
         The values chosen where "auto" was given.
     candidate_recall_ : float
@@ -647,7 +647,10 @@ def _with_names(model: Model, n_new: int, label_features: Any, label_of: Any) ->
     if old is None:
         if label_features is None:
             return model
-        raise ValueError("the model does not find labels by name: fit it with label_features")
+        raise ValueError(
+            "the model does not find labels by name: fit it with label_features, which are not "
+            "kept where held-out rows lose by them"
+        )
     if given is None and n_new and names is not None:
         known = model.vectorizer is not None or "feature_names" in model.names
         given = "names" if known else None

@@ -34,6 +34,13 @@ def ranked_by_default(learnable):
 
 
 @pytest.fixture(scope="session")
+def by_name(learnable):
+    words = (np.random.default_rng(4).random((32, 40)) < 0.05).astype(int)
+    clf = SWNNRanker(**PARAMS).fit(*learnable, label_names=NAMES, label_features=words[:30])
+    return clf.add_labels(["new", "newer"], label_features=words[30:])
+
+
+@pytest.fixture(scope="session")
 def capped(learnable):
     return SWNNRanker(**PARAMS, search=300).fit(*learnable, label_names=NAMES)
 
@@ -53,7 +60,7 @@ def check(clf, single, X, k=5):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("kind", ["ranked", "ranked_by_default", "capped", "weighted"])
+@pytest.mark.parametrize("kind", ["ranked", "ranked_by_default", "by_name", "capped", "weighted"])
 @pytest.mark.parametrize("n_shards", [1, 3])
 def test_shards_of_a_fitted_model(client, learnable, request, tmp_path, kind, n_shards):
     single, X = request.getfixturevalue(kind), learnable[0][:100]
@@ -65,7 +72,7 @@ def test_shards_of_a_fitted_model(client, learnable, request, tmp_path, kind, n_
     clf.save(tmp_path / "shards")  # replaces what is there
 
 
-@pytest.mark.parametrize("kind", ["ranked", "ranked_by_default", "weighted"])
+@pytest.mark.parametrize("kind", ["ranked", "ranked_by_default", "by_name", "weighted"])
 def test_a_saved_model_is_opened_by_every_worker(client, learnable, request, tmp_path, kind):
     single = request.getfixturevalue(kind)
     single.save(tmp_path / "model")

@@ -50,6 +50,16 @@ def test_a_ranker_has_the_same_bytes(client, learnable, tmp_path, params):
     assert remote_trainer() is None
 
 
+def test_names_of_labels_are_found_on_a_cluster(client, learnable, tmp_path):
+    X, Y = learnable
+    names = (np.random.default_rng(4).random((Y.shape[1], X.shape[1])) < 0.05).astype(int)
+    here = SWNNRanker(**PARAMS).fit(X, Y, label_features=names)
+    there = fit_on_cluster(SWNNRanker(**PARAMS), X, Y, cluster=client, label_features=names)
+    here.save(tmp_path / "here")
+    there.save(tmp_path / "there")
+    assert saved_bytes(tmp_path / "there") == saved_bytes(tmp_path / "here")
+
+
 def test_weights_are_the_same(client, learnable):
     here = LearnedWeights(n_neighbors=20).fit(*learnable)
     there = fit_on_cluster(LearnedWeights(n_neighbors=20), *learnable, cluster=client)

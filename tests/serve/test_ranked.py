@@ -34,6 +34,16 @@ def ranked(rows, tmp_path_factory):
     return path, clf
 
 
+@pytest.fixture(scope="module")
+def by_name(rows, tmp_path_factory):
+    """The folder of a model that also finds labels by name, and the ranker."""
+    path = tmp_path_factory.mktemp("models") / "by_name"
+    words = np.eye(4, 8, dtype=int) + np.eye(4, 8, 1, dtype=int)
+    clf = SWNNRanker(n_candidates=2).fit(*rows, **NAMES, label_features=words)
+    clf.save(path)
+    return path, clf
+
+
 def client_of(path, **params):
     return TestClient(create_app(Service(path, limits=Limits(seconds=PATIENCE), **params)))
 
@@ -66,6 +76,25 @@ def test_the_parts_of_a_score(rows, ranked):
             assert explained["bias"] + sum(parts) == pytest.approx(explained["model"], abs=1e-12)
             assert all(feature["name"] in FEATURES for feature in explained["features"])
             assert [v["row"] for v in explained["voters"]] == [v.row for v in expected.voters]
+
+
+def test_names_are_a_part_of_a_score(rows, by_name):
+    client, (_, clf), X = client_of(by_name[0]), by_name, rows[0][:20]
+    question = {"rows": rows_of(X), "k": 4, "explain": True}
+    answer, seen = client.post("/v1/predict", json=question).json(), 0
+    for i, row in enumerate(answer["rows"]):
+        for label, score, explained in zip(
+            row["labels"], row["scores"], row["explain"], strict=True
+        ):
+            parts, expected = explained["evidence"], clf.explain(X[[i]], label).evidence
+            added = sum(part["score"] for part in parts)
+            assert explained["vote"] + added + explained["model"] == score
+            assert [part["name"] for part in parts] == [part.name for part in expected]
+            for part in parts:
+                words = {feature["name"] for feature in part["features"]}
+                assert words <= {FEATURES[label], FEATURES[label + 1]}
+                seen += 1
+    assert seen > 5
 
 
 def test_feature_weights_scale_the_queries(rows, tmp_path):
@@ -104,6 +133,20 @@ def test_the_document_has_both_explanations(rows, ranked):
     (explained,) = client.post("/v1/predict", json=question).json()["rows"][0]["explain"]
     assert set(explained) == set(schemas["RankedExplanation"]["properties"])
     msgspec.convert(explained, RankedExplanation)  # of the types that the document is made from
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="left out: there is no Chromium")
+def test_the_page_shows_what_the_name_adds(run, by_name, tmp_path):
+    served = run(by_name[0])
+    with open_page(served.url, tmp_path / "profile") as page:
+        page.url = served.url
+        page.wait_for("about.textContent.includes('300 rows, 8 features, 4 labels')")
+        ask(page, "red green blue")
+        page.wait_for("document.querySelectorAll('#labels > li').length >= 2")
+        text = page.run("document.getElementById('labels').textContent")
+        assert ", names " in text
+        assert "of the label’s name, the row has" in text
+        check_calm(page)
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="left out: there is no Chromium")
