@@ -227,6 +227,16 @@ bench-ablations: $(VENV)/.has-core ## what each part of the ranker is worth, res
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/ablations/run.py $(SETS) $(if $(AGAIN),--again)
 	@$(if $(WRITE),$(BIN)/python asv_benchmarks/figures/render.py)
 
+bench-names: $(VENV)/.has-core ## what names of labels cost: time of a query and memory, with 50,000 names on EURLEX57K
+	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/names/cost.py
+
+bench-never-seen: $(VENV)/.has-core ## labels that no training row has, found by name, beside Annif's MLLM where .venv-annif is there; SETS=...
+	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/names/never_seen.py $(SETS)
+
+bench-annif: $(EXTRAS_VENV)/.done $(ANNIF_VENV)/.done ## annif eval of the service beside an ensemble of omikuji and MLLM; SETS=...
+	@$(ANNIF_VENV)/bin/python -m pip install $(PIP_QUIET) 'annif[omikuji]==1.4.*'
+	@OMP_NUM_THREADS=1 $(EXTRAS_VENV)/bin/python asv_benchmarks/names/annif_ensemble.py $(SETS)
+
 bench-seeds: $(VENV)/.has-core ## how much of a ranker's precision is chance: three seeds; SETS=...
 	@OMP_NUM_THREADS=1 $(BIN)/python asv_benchmarks/quality/seeds.py $(SETS)
 

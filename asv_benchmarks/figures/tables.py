@@ -442,7 +442,29 @@ _SMALL_STEPS = {
     "labels of winners, bytes per query",
 }
 
+
+def never_seen():
+    """Labels that were kept out of the training: how many names alone find."""
+    rows = [row for row in read("names") if row["what"] == "never seen"]
+    lines = [
+        [
+            row["dataset"],
+            f"{row['labels']:,} of {row['of']:,}",
+            row["method"],
+            f"{row['queries']:,}",
+            f"{row['P@5']:.1f}",
+            f"{row['recall@5']:.1f}",
+        ]
+        for row in rows
+    ]
+    names = ["data set", "labels never seen", "", "test rows", "P@5", "recall@5 of these labels"]
+    about = "Training rows with one of these labels are left out; test rows without one, too. "
+    about += "`make bench-never-seen`. "
+    return markdown(names, lines, 3) + "\n\n" + about + measured(rows)
+
+
 TABLES = {
+    "never_seen": never_seen,
     "front": front,
     "ranker_costs": ranker_costs,
     "slower": slower,
