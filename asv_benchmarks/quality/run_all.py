@@ -51,7 +51,11 @@ def scores(y_train, y_test, labels):
     found["RP@5"] = metrics.r_precision_at_k(y_test, labels, 5)
     found["micro-F1@5"] = metrics.f1_micro_at_k(y_test, labels, 5)
     found |= {f"PSP@{k}": metrics.psp_at_k(y_test, labels, k, propensity) for k in (1, 3, 5)}
-    return {name: round(100 * value, 4) for name, value in found.items()}
+    rare = metrics.found_by_count(y_test, labels, y_train.sum(axis=0), 5)
+    found["R@5 of labels without rows"] = int(rare.found[0]) / max(1, int(rare.n[0]))
+    return {name: round(100 * value, 4) for name, value in found.items()} | {
+        "labels without rows": int(rare.n[0])
+    }
 
 
 def run_peer(name, dataset, arguments, folder):
