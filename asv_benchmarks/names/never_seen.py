@@ -129,8 +129,11 @@ def main() -> None:
             with tempfile.TemporaryDirectory(prefix="never-seen-") as folder:
                 found = by_mllm(data, kept, some, Path(folder))
             own = figures(truth[some], labels[np.isin(asked, some)], unseen)
-            both = [("Annif MLLM", figures(truth[some], found, unseen)), ("swnn_xp, same rows as MLLM", own)]
-            rows += [about | {"method": m, "queries": some.size} | f for m, f in both]
+            both = {
+                "Annif MLLM": figures(truth[some], found, unseen),
+                "swnn_xp, same rows as MLLM": own,
+            }
+            rows += [about | {"method": m, "queries": some.size} | f for m, f in both.items()]
         for row in rows:
             print(row, flush=True)
         what = [row | {"what": "never seen", "command": "make bench-never-seen"} for row in rows]

@@ -84,11 +84,12 @@ def comparison(rows=None):
 
 def _calibration(rows):
     """How far probabilities are from the truth, where that was measured."""
-    ours = [row for row in rows if row["peer"] == "swnn_ranker" and "ECE" in row]
-    found = [f"{row['dataset']} {row['ECE']:.1f}%" for row in ours]
-    if not found:
-        return ""
-    return f" Calibration error of the ranker's five best labels: {', '.join(found)}."
+    parts = []
+    for peer, what in (("swnn_ranker", "five best labels"), ("swnn_names", "with names")):
+        ours = [row for row in rows if row["peer"] == peer and "ECE" in row]
+        found = ", ".join(f"{row['dataset']} {row['ECE']:.1f}%" for row in ours)
+        parts += [f"{what}: {found}"] if found else []
+    return f" Calibration error of the ranker, {'; '.join(parts)}." if parts else ""
 
 
 def _other(row):
