@@ -60,6 +60,18 @@ def test_a_ranked_model_answers(rows, ranked):
     assert empty["rows"][0]["labels"] == []
 
 
+def test_a_service_may_have_a_cap(rows, ranked):
+    client, session = client_of(ranked[0], postings=90), ranked[1].session(postings=90)
+    X, exact = rows[0][:20], ranked[1].predict_topk(rows[0][:20], k=3)
+    answer = client.post("/v1/predict", json={"rows": rows_of(X), "k": 3}).json()
+    for i, row in enumerate(answer["rows"]):
+        labels, scores = session.predict_one(X[[i]].indices, X[[i]].data, k=3)
+        there = labels >= 0
+        assert row["labels"] == labels[there].tolist()
+        assert row["scores"] == scores[there].tolist()
+    assert [row["scores"] for row in answer["rows"]] != exact.scores.tolist()
+
+
 def test_the_parts_of_a_score(rows, ranked):
     client, (_, clf), X = client_of(ranked[0]), ranked, rows[0]
     question = {"rows": rows_of(X[:5]), "k": 3, "explain": True}
