@@ -252,6 +252,8 @@ def _matched(names: Names, name: Int, feature: Int, marks: Int64) -> Int:
 def _keep(names: Names, match: Match, held: Int, name: Int, matched: Int) -> Int:
     """Offer a name to the best labels so far; return how many there are."""
     quality, label = matched * matched // names.wholes[name], names.labels[name]
+    if held == names.n_listed and quality < match.qualities[held - 1]:
+        return held  # also worse than another name of its label, if that is held
     at = held
     for i in range(held):
         if names.labels[match.names[i]] == label:
