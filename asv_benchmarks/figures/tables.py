@@ -463,7 +463,38 @@ def never_seen():
     return markdown(names, lines, 3) + "\n\n" + about + measured(rows)
 
 
+def names_cost():
+    """What names cost a query, and how much memory they take."""
+    rows = [row for row in read("names") if row["what"] == "cost"]
+    lines = [
+        [
+            f"{row['names']:,}",
+            f"{row['us']:.0f}",
+            f"{row['us_with_names']:.0f}",
+            f"{row['us_with_names'] - row['us']:.1f}",
+            f"{row['bytes_per_name']:.0f}",
+        ]
+        for row in rows
+    ]
+    names = ["names", "µs a query without", "with them", "more", "bytes a name"]
+    return markdown(names, lines, len(names)) + "\n\n`make bench-names`. " + measured(rows)
+
+
+def annif():
+    """One model beside an ensemble, by `annif eval`."""
+    rows = [row for row in read("names") if row["what"] == "annif"]
+    metrics = ("P@1", "P@3", "P@5", "F1@5", "nDCG@5")
+    lines = [[row["dataset"], row["method"], *(f"{row[m]:.1f}" for m in metrics)] for row in rows]
+    about = f"{rows[0]['queries']:,} test rows as texts, their words in no order; "
+    about += "`make bench-annif`. "
+    return (
+        markdown(["data set", "", *metrics], lines, len(metrics)) + "\n\n" + about + measured(rows)
+    )
+
+
 TABLES = {
+    "annif": annif,
+    "names_cost": names_cost,
     "never_seen": never_seen,
     "front": front,
     "ranker_costs": ranker_costs,
