@@ -14,14 +14,17 @@ from numpy.typing import NDArray
 from swnn_xp.backends import resolve
 from swnn_xp.learn.settings import DescentParams, TrainingSettings
 from swnn_xp.learn.train import (
+    CandidateStats,
     Prepared,
     Progress,
     SearchBackend,
+    Training,
     find_neighbours,
     measure_candidates,
     prepare,
     to_candidates,
     train_ranking,
+    with_useful_sources,
 )
 from swnn_xp.model.targets import encode_labels, label_matrix
 from swnn_xp.ranker import SWNNRanker
@@ -175,28 +178,32 @@ class _Run:
         on_progress: Progress,
     ) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Labels of the held-out rows by each setting; candidates are shared by those of one S."""
-        training, options = ready.training, self._ranker.options
-        queries = self._X[self.fold.test]
+        options, queries = self._ranker.options, self._X[self.fold.test]
         prepared_queries = ready.model.queries(queries)
         for S, mine in _by_size(tried).items():
             first = Neighbours(asked.similarities[:, :S], asked.ids[:, :S])
-            settings = tried[mine[0]]
-            blocks = to_candidates(training, neighbours, settings)
-            stats = measure_candidates(training, blocks, settings, on_progress)
+            # Each setting decides for itself which sources it uses; most decide alike.
+            known: dict[tuple[str, ...], tuple[Training, CandidateStats]] = {}
             # Settings that leave a parameter to "auto" may come to the same parameters as others.
-            done: dict[DescentParams, NDArray[np.int64]] = {}
+            done: dict[tuple[tuple[str, ...], DescentParams], NDArray[np.int64]] = {}
             for i in mine:
-                descent = stats.descent_params(tried[i])
-                if descent not in done:
-                    stage = f"setting {len(self.scores) + 1} of {len(tried)}: "
-                    in_stage = _staged(on_progress, stage)
+                in_stage = _staged(on_progress, f"setting {len(self.scores) + 1} of {len(tried)}: ")
+                training = with_useful_sources(ready.training, ready.search, tried[i], in_stage)
+                used = tuple(each.source.name for each in training.sources)
+                if used not in known:
+                    blocks = to_candidates(training, neighbours, tried[i])
+                    stats = measure_candidates(training, blocks, tried[i], in_stage)
+                    known[used] = training, stats
+                training, stats = known[used]
+                key = used, stats.descent_params(tried[i])
+                if key not in done:
                     ranking = train_ranking(training, stats, tried[i], in_stage, keep=True)
                     model = ready.model
                     best = ranking.rank_found(
                         model, prepared_queries, first, self._metric.k, options
                     )
-                    done[descent] = model.placement.as_input_kind(queries, best.labels)[0]
-                yield i, done[descent]
+                    done[key] = model.placement.as_input_kind(queries, best.labels)[0]
+                yield i, done[key]
 
 
 def _by_size(tried: list[TrainingSettings]) -> dict[int, list[int]]:

@@ -64,7 +64,7 @@ def few_bits(rng, size, most, bits):
 def test_sums_are_those_of_integers(n_rows, n_features, shifts, bits):
     rng = np.random.default_rng([n_rows, n_features])
     index, there, large = levels_index(rng, n_rows, max(20, n_features))
-    prune = prune_buffers(index, n_features, -1)
+    prune = prune_buffers(index, n_features)
     bitmap_indptr = index.stored.bitmap_indptr
     first, second = (few_bits(rng, n_features, shifts, bits) for _ in range(2))
     two = np.diff(bitmap_indptr)[:n_features] == 2

@@ -37,7 +37,7 @@ OUT = set(zip(*(part.tolist() for part in np.nonzero(EXCLUDED)), strict=True))
 
 def test_excluded_pairs_are_not_learned_from(monkeypatch):
     exclude = np.argwhere(EXCLUDED)
-    clf = SWNNRanker(n_neighbors=9, learn_weights=False)
+    clf = SWNNRanker(n_neighbors=9, learn_weights=False, calibrate=False)
     (seen,) = pairs_of(clf, monkeypatch, lambda clf: clf.fit(X, Y, exclude=exclude))
     assert not seen & OUT
     (all_pairs,) = pairs_of(clf, monkeypatch, lambda clf: clf.fit(X, Y))
@@ -46,7 +46,7 @@ def test_excluded_pairs_are_not_learned_from(monkeypatch):
 
 def test_excluded_labels_of_a_row_are_not_learned_either(monkeypatch):
     own = np.argwhere(Y)[::5]
-    clf = SWNNRanker(n_neighbors=9, learn_weights=False, C=0.5)
+    clf = SWNNRanker(n_neighbors=9, learn_weights=False, calibrate=False, C=0.5)
     (seen,) = pairs_of(clf, monkeypatch, lambda clf: clf.fit(X, Y, exclude=own))
     assert not seen & set(map(tuple, own.tolist()))
 

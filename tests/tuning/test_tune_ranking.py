@@ -86,9 +86,9 @@ def test_each_fold_is_searched_once_for_the_largest_S(data, monkeypatch):
     found, weights = [], []
     search, learn = Model.search, ranking.prepare
 
-    def counted(self, queries, n_neighbors, beta, options):
+    def counted(self, queries, n_neighbors, *rest):
         found.append((queries.n_rows, n_neighbors))
-        return search(self, queries, n_neighbors, beta, options)
+        return search(self, queries, n_neighbors, *rest)
 
     def prepared(*args, **options):
         weights.append(args[0].indptr.size - 1)
