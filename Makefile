@@ -172,6 +172,8 @@ cuda-compile: $(VENV)/.has-dev ## compile the CUDA sources for all architectures
 
 cuda-counts: $(VENV)/.has-test ## memory traffic and atomics of the CUDA kernels on real rows, counted on the CPU; trains rankers once; SETS=, JSON=file, WRITE=1
 	@JSON=$(JSON) WRITE=$(WRITE) OMP_NUM_THREADS=1 PYTHONPATH=tests:scripts $(BIN)/python -m cuda.counts $(SETS)
+	@$(if $(wildcard $(BACKENDS_VENV)/.done),OMP_NUM_THREADS=1 PYTHONPATH=tests:scripts $(BACKENDS_VENV)/bin/python -m cuda.launches,echo \
+	  "launches and waits of a batch are left out: make test-backends makes the environment that counts them")
 	@WRITE=$(WRITE) $(BIN)/python scripts/compile_cuda.py
 
 cuda-races: $(VENV)/.has-test ## the CUDA kernels under sanitizers in random orders; each barrier left out once; SEED=, MINUTES= (5), WRITE=1
