@@ -60,7 +60,7 @@ def model_facts(clf: AnyModel, path: Path) -> dict[str, Any]:
             "candidate recall": clf.candidate_recall_,
             "feature weights used": clf.weights_used_,
             "label centroids used": clf.centroids_,
-            "search": clf.search_ if clf.search_ == "exact" else f"{clf.search_} postings",
+            "search": clf.search_ if clf.search_ == "exact" else f"{clf.search_:,} postings",
             "label names used": clf.names_used_,
             "labels with a model": int(ranker.modelled.sum()),
             "weights": int(ranker.weights.size),
@@ -94,7 +94,7 @@ def _lines(facts: dict[str, Any], indent: str = "") -> list[str]:
         if isinstance(value, dict) and value:
             lines += [f"{indent}{name}", *_lines(value, indent + "  ")]
         else:
-            lines.append(f"{indent}{name:<{22 - len(indent)}}{_text(value)}")
+            lines.append(f"{indent}{name:<{24 - len(indent)}}{_text(value)}")
     return lines
 
 
