@@ -135,10 +135,12 @@ def check_search(value: Any) -> None:
     check_count(value, "search")
 
 
-def check_flag(value: Any, name: str) -> None:
-    """Require True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False, got {value!r}")
+def check_flag(value: Any, name: str, *, or_auto: bool = False) -> None:
+    """Require True or False, or "auto" if that is one of the choices."""
+    if isinstance(value, bool | np.bool_) or (or_auto and value == "auto"):
+        return
+    choices = "True, False or 'auto'" if or_auto else "True or False"
+    raise ValueError(f"{name} must be {choices}, got {value!r}")
 
 
 def check_threads(n_jobs: Any) -> int:

@@ -505,8 +505,7 @@ class SWNNRanker(NeighbourEstimator):
         if self.vote_weight != "auto":
             check_exponent(self.vote_weight, "vote_weight")
         check_flag(self.learn_weights, "learn_weights")
-        if self.centroids != "auto":
-            check_flag(self.centroids, "centroids")
+        check_flag(self.centroids, "centroids", or_auto=True)
         check_rare_labels(self.rare_labels)
         check_flag(self.calibrate, "calibrate")
         check_threshold(self.threshold)
