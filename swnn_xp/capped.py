@@ -1,19 +1,17 @@
-"""The capped search by NumPy, and lists of rows that several indexes found, to be merged.
+"""Rows that the capped search found in several indexes, to be merged.
 
-`swnn_kernels.neighbours.capped` says what it does, and what it must return to the last bit.
+Every backend searches within a cap by `swnn_kernels.neighbours.capped`, on the host.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swnn_kernels.records import Cap
 from swnn_xp.results import Neighbours
-from swnn_xp.rows.records import QuantisedRows, row_sizes
-from swnn_xp.search import padded, similarity
+from swnn_xp.search import padded
 
 
 class Shortlist(NamedTuple):
@@ -59,83 +57,3 @@ def best_of(found: Shortlist, n_neighbors: int) -> Neighbours:
 def shifted_shortlist(found: Shortlist, by: int) -> Shortlist:
     """The same rows, numbered from the first one that was searched."""
     return found._replace(ids=np.where(found.ids >= 0, found.ids + by, -1))
-
-
-class CappedRows:
-    """Rows and their postings, for the capped search.
-
-    Parameters
-    ----------
-    rows : QuantisedRows
-        On the host.
-    """
-
-    def __init__(self, rows: QuantisedRows) -> None:
-        self._rows, self._sizes = rows, row_sizes(rows)
-        self._order = np.argsort(rows.indices, kind="stable")  # entries by feature, then by row
-        self._of_entry = np.repeat(np.arange(rows.n_rows), self._sizes)
-        counts = np.bincount(rows.indices, minlength=rows.n_features)
-        self._firsts = np.concatenate([[0], np.cumsum(counts)])
-
-    def shortlist(
-        self, queries: QuantisedRows, beta: float, cap: Cap, removed: Any = None
-    ) -> Shortlist:
-        """Find the rows with the best scores of each query, and their similarities."""
-        shape = queries.n_rows, min(cap.n_rescored, self._rows.n_rows)
-        found = Shortlist(np.full(shape, -1), np.zeros(shape), np.zeros(shape))
-        for q in range(queries.n_rows):
-            own = slice(int(queries.indptr[q]), int(queries.indptr[q + 1]))
-            features, values = queries.indices[own], queries.quantised[own].astype(np.int64)
-            rows, scores = self._best(features, values, cap, shape[1], removed)
-            found.ids[q, : rows.size], found.scores[q, : rows.size] = rows, scores
-            found.similarities[q, : rows.size] = self._similarities(features, values, rows, beta)
-        return found
-
-    def _best(
-        self,
-        features: NDArray[np.int32],
-        values: NDArray[np.int64],
-        cap: Cap,
-        n_kept: int,
-        removed: Any,
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The rows with the best scores by the postings of the rarest features."""
-        counts = cap.counts[features]
-        order = np.lexsort((features, counts))[np.count_nonzero(counts == 0) :]
-        taken = np.cumsum(counts[order]) <= cap.postings
-        taken[:1] = True
-        at = order[taken]
-        runs = [np.arange(self._firsts[f], self._firsts[f + 1]) for f in features[at]]
-        entries = self._order[np.concatenate([np.zeros(0, np.int64), *runs])]
-        weights = np.repeat(values[at], [run.size for run in runs])
-        rows, slots = np.unique(self._of_entry[entries], return_inverse=True)
-        dots = np.zeros(rows.size, np.int64)
-        np.add.at(dots, slots, weights * self._rows.quantised[entries])
-        kept = dots > 0
-        if removed is not None:
-            kept &= ~removed[rows]
-        rows, dots = rows[kept], dots[kept]
-        best = np.lexsort((rows, -dots))[:n_kept]
-        return rows[best], dots[best].astype(np.float64)
-
-    def _similarities(
-        self,
-        features: NDArray[np.int32],
-        values: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        beta: float,
-    ) -> NDArray[np.float64]:
-        """Similarities of a query and some rows."""
-        firsts, sizes = self._rows.indptr[rows], self._sizes[rows]
-        runs = [np.arange(a, a + n) for a, n in zip(firsts, sizes, strict=True)]
-        entries = np.concatenate([np.zeros(0, np.int64), *runs])
-        owners = np.repeat(np.arange(rows.size), sizes)
-        at = np.searchsorted(features, self._rows.indices[entries])
-        shared = np.append(features, -1)[at] == self._rows.indices[entries]
-        entries, owners, at = entries[shared], owners[shared], at[shared]
-        dots = np.zeros(rows.size, np.int64)
-        np.add.at(dots, owners, values[at] * self._rows.quantised[entries])
-        overlaps = np.bincount(owners, minlength=rows.size).astype(np.float64)
-        sizes_of = np.full(rows.size, float(features.size)), sizes.astype(np.float64)
-        sims: NDArray[np.float64] = similarity(dots.astype(np.float64), overlaps, *sizes_of, beta)
-        return sims

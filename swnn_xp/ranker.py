@@ -96,7 +96,8 @@ class SWNNRanker(NeighbourEstimator):
         the postings of a row's rarest features, as many as stay within 5,000, or within the number
         given; the cost hardly grows with the rows, but better neighbours may be missing. "auto":
         capped from 100,000 rows on, if that costs less than 0.2 points of precision on rows left
-        out of the learning of feature weights; else exact.
+        out of the learning of feature weights and the backend is numba, which searches within a cap
+        for all others; else exact.
     backend : str, default "auto"
         What runs the search; see `swnn_xp.backends.BACKENDS`. Label models are trained on the CPU.
     memory_budget : int, default 10**9

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from swnn_kernels.parallel import once_property
 from swnn_kernels.records import Cap, Settings, rows_to_rescore
 from swnn_xp.backends.placement import Placement
-from swnn_xp.capped import CappedRows, Shortlist, best_of
+from swnn_xp.capped import Shortlist
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.canonical import untrusted_rows
 from swnn_xp.rows.records import Array, QuantisedRows, slice_rows
 from swnn_xp.vote import Votes, rank_in_blocks, vote_in_blocks
 
 if TYPE_CHECKING:
+    from swnn_kernels import HybridIndex
     from swnn_kernels.learn.candidates import Selection
     from swnn_kernels.learn.evidence import Evidence
     from swnn_kernels.learn.scorer import Ranker, Scorer
@@ -153,6 +154,8 @@ class Index(ABC):
     stored_as: ClassVar[str] = "numpy"
     """Backend whose `from_arrays` takes what `arrays` gives: a model must open where the library
     of a device is not installed."""
+    cap_saves_time: ClassVar[bool] = False
+    """Whether the search within a cap, which the host does, may be faster than `search`."""
 
     @classmethod
     def unusable(cls) -> str | None:
@@ -189,18 +192,17 @@ class Index(ABC):
         """
 
     @once_property
-    def kept_rows(self) -> QuantisedRows:
-        """The rows, on the host, for the capped search; kept after the first use."""
-        return self.rows()
+    def kernel_index(self) -> HybridIndex:
+        """The rows as the capped search takes them, on the host; kept after the first use."""
+        from swnn_kernels import HybridIndex
 
-    @once_property
-    def _capped_rows(self) -> CappedRows:
-        return CappedRows(self.kept_rows)
+        return HybridIndex.build(self.rows())
 
     @once_property
     def feature_counts(self) -> NDArray[np.int64]:
         """Number of rows of each feature."""
-        return np.bincount(self.kept_rows.indices, minlength=self.n_features).astype(np.int64)
+        features = self.kernel_index.forward.indices
+        return np.bincount(features, minlength=self.n_features).astype(np.int64)
 
     def search_capped(
         self,
@@ -212,7 +214,11 @@ class Index(ABC):
         options: Options = DEFAULT_OPTIONS,
     ) -> Neighbours:
         """Find similar rows of each query within a cap; all on the host, unlike `search`."""
-        return best_of(self.shortlist(queries, beta, cap, removed, options), n_neighbors)
+        from swnn_kernels import search_capped
+
+        parts = self.kernel_index, queries, n_neighbors, beta, cap
+        ids, sims = search_capped(*parts, removed=removed, n_jobs=options.n_jobs)
+        return Neighbours(sims, ids)
 
     def shortlist(
         self,
@@ -223,7 +229,10 @@ class Index(ABC):
         options: Options = DEFAULT_OPTIONS,
     ) -> Shortlist:
         """Find the rows that `search_capped` compares; all on the host."""
-        return self._capped_rows.shortlist(queries, beta, cap, removed)
+        from swnn_kernels import shortlist
+
+        parts = self.kernel_index, queries, beta, cap
+        return Shortlist(*shortlist(*parts, removed=removed, n_jobs=options.n_jobs))
 
     @abstractmethod
     def rows(self) -> QuantisedRows:

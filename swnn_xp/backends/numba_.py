@@ -14,14 +14,11 @@ from swnn_kernels import (
     available,
     rank,
     search,
-    search_capped,
-    shortlist,
     vote_batch,
 )
-from swnn_kernels.records import Cap, Settings
+from swnn_kernels.records import Settings
 from swnn_xp.backends.index import DEFAULT_OPTIONS, CandidateScorer, Index, Options
 from swnn_xp.backends.placement import Placement
-from swnn_xp.capped import Shortlist
 from swnn_xp.results import Neighbours, Ranking
 from swnn_xp.rows.records import LabelRows, QuantisedRows
 from swnn_xp.vote import Votes, vote_in_blocks
@@ -51,6 +48,7 @@ class NumbaIndex(Index):
     backend = "numba"
     placement = NumbaPlacement
     stored_as = "numba"
+    cap_saves_time = True
 
     def __init__(self, kernel_index: HybridIndex) -> None:
         self.kernel_index = kernel_index
@@ -101,37 +99,6 @@ class NumbaIndex(Index):
     def shared_features(self, position: int, features: Any) -> tuple[Any, Any]:
         """Find which of the features a row has: their indices and the row's quantised values."""
         return self.kernel_index.shared_features(position, np.asarray(features))
-
-    @property
-    def kept_rows(self) -> QuantisedRows:
-        """The rows, kept after the first use."""
-        return self.kernel_index.forward
-
-    def search_capped(
-        self,
-        queries: QuantisedRows,
-        n_neighbors: int,
-        beta: float,
-        cap: Cap,
-        removed: Any = None,
-        options: Options = DEFAULT_OPTIONS,
-    ) -> Neighbours:
-        """Find similar rows of each query within a cap."""
-        parts = self.kernel_index, queries, n_neighbors, beta, cap
-        ids, sims = search_capped(*parts, removed=removed, n_jobs=options.n_jobs)
-        return Neighbours(sims, ids)
-
-    def shortlist(
-        self,
-        queries: QuantisedRows,
-        beta: float,
-        cap: Cap,
-        removed: Any = None,
-        options: Options = DEFAULT_OPTIONS,
-    ) -> Shortlist:
-        """Find the rows that `search_capped` compares."""
-        parts = self.kernel_index, queries, beta, cap
-        return Shortlist(*shortlist(*parts, removed=removed, n_jobs=options.n_jobs))
 
     def search(
         self,

@@ -74,9 +74,12 @@ class TrainingSettings(NamedTuple):
             return 0
         return _POSTINGS if isinstance(self.search, str) else self.search
 
-    def for_rows(self, n_rows: int) -> TrainingSettings:
-        """Settings that leave the search open only where rows are so many that a cap may pay."""
-        if self.search == "auto" and n_rows < _MANY_ROWS:
+    def for_rows(self, n_rows: int, *, cap_saves_time: bool = True) -> TrainingSettings:
+        """Settings that leave the search open only where rows are so many that a cap may pay.
+
+        It does not on a device: within a cap, the host searches.
+        """
+        if self.search == "auto" and (n_rows < _MANY_ROWS or not cap_saves_time):
             return self._replace(search="exact")
         return self
 

@@ -880,7 +880,7 @@ def prepare(
     """Learn feature weights, if wanted, and index the rows, scaled by them where that helps."""
     index_class, placement, options = backend
     weights, recall, use = None, 1.0, Use(False, False)
-    settings = settings.for_rows(labels.n_rows)
+    settings = settings.for_rows(labels.n_rows, cap_saves_time=index_class.cap_saves_time)
     if weighted:
         index = host_indexer(index_class, placement, options)
         first = first_round(rows, labels, settings, index, on_progress, excluded)

@@ -454,7 +454,7 @@ class Model:
             counts += segment.feature_counts
             if self.removed is not None:
                 gone = self.removed[offset : offset + segment.n_rows]
-                features = keep_rows(segment.kept_rows, gone).indices
+                features = keep_rows(segment.kernel_index.forward, gone).indices
                 counts -= np.bincount(features, minlength=self.n_features)
         return counts
 

@@ -149,7 +149,7 @@ class Session:
 
     def _segment_session(self, model: Model, at: int, cap: Cap | None) -> Any:
         """Open a session of one segment; it ranks labels if there is no other segment."""
-        index, first, removed = model.segments[at].kernel_index, model.offsets[at], model.removed  # type: ignore[attr-defined]
+        index, first, removed = model.segments[at].kernel_index, model.offsets[at], model.removed
         if removed is not None:
             removed = removed[first : first + index.n_rows]
         options: dict[str, Any] = {

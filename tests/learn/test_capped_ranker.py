@@ -80,4 +80,4 @@ def test_command_line(tmp_path, capsys):
     assert main([*fit, "--params", str(tmp_path / "p.toml")]) in (0, None)
     assert load(tmp_path / "m").search_ == 5000
     assert main(["info", str(tmp_path / "m")]) in (0, None)
-    assert "5000 postings" in capsys.readouterr().out
+    assert "5,000 postings" in capsys.readouterr().out
