@@ -43,6 +43,8 @@ from swnn_xp.rows.records import (
 
 N_KEPT = 100
 N_LISTED = 50
+MOST_SUMMED = 100_000_000
+"""Most values to add up, unless centroids are asked for: they take 40 bytes each."""
 IF_THEY_HELP = Terms(0.001, 0.0)
 """Terms of centroids, unless they are asked for: queries take longer with them."""
 
@@ -182,6 +184,11 @@ def label_sums(rows: QuantisedRows, labels: LabelRows, n_kept: int = N_KEPT) -> 
     features = feature[order].astype(np.int32)
     negative = int((rows.quantised < 0).any())
     return LabelSums(frozen(indptr), frozen(features), frozen(total[order]), n_kept, negative)
+
+
+def n_summed(rows: QuantisedRows, labels: LabelRows) -> int:
+    """How many values `label_sums` adds up: each of a row for each of the row's labels."""
+    return int((np.diff(rows.indptr) * np.diff(labels.indptr)).sum())
 
 
 def centroids_of(sums: LabelSums, n_features: int) -> QuantisedRows:

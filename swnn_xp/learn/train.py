@@ -36,7 +36,12 @@ from swnn_xp.learn.candidates import (
     leave_one_out,
     without_excluded,
 )
-from swnn_xp.learn.centroids import IF_THEY_HELP, training_centroids
+from swnn_xp.learn.centroids import (
+    IF_THEY_HELP,
+    MOST_SUMMED,
+    n_summed,
+    training_centroids,
+)
 from swnn_xp.learn.evidence import Terms, TrainingRows, TrainingSource, tables_of
 from swnn_xp.learn.label_models import (
     LabelModels,
@@ -920,6 +925,9 @@ def with_sources(
     """Add sources of evidence; those that have terms to keep are tried before they are used."""
     training, settings = ready.training, ready.settings
     wanted = settings.centroids if training.labels.n_labels > 0 else False
+    if wanted == "auto" and n_summed(training.scaled, training.labels) > MOST_SUMMED:
+        note("centroids not tried: they would take much memory; centroids=True makes them")
+        wanted = False
     if not wanted and label_features is None:
         return ready
     rows = rows_of_sources(training.unscaled, training.scaled, training.labels, backend)

@@ -142,6 +142,18 @@ def test_used_only_where_held_out_rows_gain_clearly(n_rows, n_neighbors, used):
     assert digest(clf) == digest(same)
 
 
+def test_not_tried_where_they_take_much_memory(monkeypatch):
+    X, topic = noisy_rows(1500)
+    params = {"n_neighbors": 1, "n_candidates": 5, "learn_weights": False}
+    monkeypatch.setattr("swnn_xp.learn.train.MOST_SUMMED", X.nnz - 1)
+    clf = SWNNRanker(**params).fit(X, topic)
+    assert not clf.centroids_
+    assert digest(clf) == digest(SWNNRanker(**params, centroids=False).fit(X, topic))
+    assert SWNNRanker(**params, centroids=True).fit(X, topic).centroids_
+    monkeypatch.setattr("swnn_xp.learn.train.MOST_SUMMED", X.nnz)
+    assert SWNNRanker(**params).fit(X, topic).centroids_
+
+
 def test_compressing_keeps_what_was_chosen():
     X, topic = noisy_rows(1200)
     clf = SWNNRanker(n_neighbors=1, n_candidates=5, learn_weights=False).fit(X, topic)
