@@ -76,7 +76,7 @@ class SWNNRanker(NeighbourEstimator):
     centroids : bool or "auto", default "auto"
         Let labels compete, too, that no neighbour has but whose own rows, added up to a centroid,
         are like the row. Centroids are those of the training until `relearn`. "auto" uses them if
-        rows left out of the training are ranked better with them, and making them takes no more than
+        rows left out of the training are ranked better with them, and making them takes at most
         about 4 GB of memory.
     rare_labels : float, default 0.0
         Weight of rarity, minus the logarithm of a label's propensity, in scores; try 0.25.
