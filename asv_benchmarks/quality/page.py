@@ -168,7 +168,10 @@ def slower():
 
 
 def _costs(row):
-    return [f"{row['train_s']:,.0f} s", f"{row['ms_per_query']:.2f} ms"] if row else ["", ""]
+    if not row:
+        return ["", ""]
+    seconds = f"{row['train_s']:,.{0 if row['train_s'] >= 1 else 1}f}"
+    return [f"{seconds} s", f"{row['ms_per_query']:.2f} ms"]
 
 
 def _pair(row, best):
