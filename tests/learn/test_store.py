@@ -257,9 +257,9 @@ def test_info(folder, tmp_path, capsys):
     assert facts["staleness"]["rows removed"] == 1
     assert facts["staleness"]["stale labels"] == clf.staleness_.labels.size
     assert main(["info", str(tmp_path)]) == 0
-    assert "candidate recall" in capsys.readouterr().out
+    assert "  feature weights used  search" in capsys.readouterr().out
     assert main(["info", str(folder / "published")]) == 0
-    assert "kind                  published" in capsys.readouterr().out
+    assert "kind                    published" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("value", [np.nan, -1.0, 0.0, np.inf])
