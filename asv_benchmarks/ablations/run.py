@@ -27,6 +27,7 @@ from swnn_xp.learn.train import (
     find_neighbours,
     measure_candidates,
     prepare,
+    source_trial,
     to_candidates,
     train_ranking,
     with_useful_sources,
@@ -90,8 +91,8 @@ def find(data, weighted, centroids):
     rows, labels = canonical_rows(X, "X"), label_rows(data.y_train, "y")
     settings = ranker.training_settings()._replace(calibrate=False, centroids=centroids)
     ready = prepare(rows, labels, settings, searched, silent, weighted=weighted)
-    useful = with_useful_sources(ready.training, ready.search, ready.settings, silent)
-    ready = ready._replace(training=useful)
+    trial = source_trial(ready.training, ready.search, ready.settings, silent)
+    ready = ready._replace(training=with_useful_sources(ready.training, trial))
     most = ready.settings._replace(n_neighbors=MOST_NEIGHBOURS)
     neighbours = list(find_neighbours(ready.training, ready.search, most, silent))
     asked, S = ready.model.queries(data.X_test).scaled, ready.model.n_voters(MOST_NEIGHBOURS)

@@ -181,6 +181,19 @@ class Training(NamedTuple):
         """What the sources list for some of the rows, as if they were not among the rows."""
         return [each.leave_one_out(rows) for each in self.sources]
 
+    def part(self, rows: NDArray[np.int64]) -> Training:
+        """Some of the rows; what is searched and what sources list stays that of all."""
+        return self._replace(
+            unscaled=take_rows(self.unscaled, rows),
+            scaled=take_rows(self.scaled, rows),
+            labels=take_rows(self.labels, rows),
+            excluded=None if self.excluded is None else take_rows(self.excluded, rows),
+        )
+
+    def excluded_of(self, first: int, last: int) -> LabelRows | None:
+        """Labels that these rows must not get."""
+        return None if self.excluded is None else slice_rows(self.excluded, first, last)
+
     def voters(self) -> Voters:
         """The rows that vote, and for each row those whose votes do not count: its copies."""
         own = Labels.prepare(self.labels.indptr, self.labels.indices)
@@ -447,9 +460,10 @@ def train(
     on_progress : callable
         Shows progress.
     """
-    training = with_useful_sources(training, search, settings, on_progress)
+    trial = source_trial(training, search, settings, on_progress)
+    training = with_useful_sources(training, trial)
     found, known = find_neighbours(training, search, settings, on_progress), list[KnownNeighbours]()
-    # Relearning would need rows that were not kept, or search anew, as what is rare has changed.
+    # To relearn, rows that were not kept would be needed; within a cap, rows are searched again.
     if training.representatives is None and not settings.postings:
         found = record_neighbours(found, training.scaled.n_rows, settings.cuts[-1] + 1, known)
     blocks = to_candidates(training, found, settings)
@@ -458,26 +472,32 @@ def train(
     return replace(ranking, known=known[0] if known else None)
 
 
-def with_useful_sources(
+def source_trial(
     training: Training, search: Search, settings: TrainingSettings, on_progress: Progress
-) -> Training:
+) -> SourceTrial | None:
+    """A trial of the sources that have terms to keep; None if none has, or for too few rows."""
+    has_terms = any(each.terms is not None for each in training.sources)
+    if not has_terms or training.labels.n_rows < _LEAST_TRIAL_ROWS:
+        return None
+    return SourceTrial.of(training, search, settings, on_progress)
+
+
+def with_useful_sources(training: Training, trial: SourceTrial | None) -> Training:
     """The training without the sources of evidence that do not keep their terms.
 
     Each is tried with those before it that are used and with all that follow, and without it.
     """
-    tried = [each for each in training.sources if each.terms is not None]
-    if not tried:
-        return training
-    trial = None
-    if training.labels.n_rows >= _LEAST_TRIAL_ROWS:
-        trial = SourceTrial.of(training, search, settings, on_progress)
-    for each in tried:
+    usual = None if trial is None else trial.precision(training.sources)
+    for each in training.sources:
+        if each.terms is None:
+            continue
         rest = tuple(other for other in training.sources if other is not each)
-        gains = None
-        if trial is not None:
-            gains = trial.precision(training.sources) - trial.precision(rest)
+        without = gains = None
+        if trial is not None and usual is not None:
+            without = trial.precision(rest)
+            gains = usual - without
         if not each.is_used(gains):
-            training = training._replace(sources=rest)
+            training, usual = training._replace(sources=rest), without
     return training
 
 
@@ -487,6 +507,8 @@ class SourceTrial(NamedTuple):
     training: Training
     """Of all rows."""
     rows: NDArray[np.int64]
+    part: Training
+    """Of these rows alone."""
     found: list[Neighbours]
     """Of successive blocks of these rows, among all."""
     voters: Voters
@@ -507,27 +529,26 @@ class SourceTrial(NamedTuple):
         wanted = min(int(np.clip(n_rows // 4, *_SOURCE_ROWS)), max(few, _LEAST_TRIAL_ROWS), n_rows)
         rng = np.random.default_rng([settings.random_state, 2])
         rows = np.sort(rng.choice(n_rows, wanted, replace=False))
-        asked = training._replace(scaled=take_rows(training.scaled, rows))
-        found = list(find_neighbours(asked, search, settings, shown))
-        return cls(training, rows, found, training.voters(), settings, shown)
+        part = training.part(rows)
+        found = list(find_neighbours(part, search, settings, shown))
+        return cls(training, rows, part, found, training.voters(), settings, shown)
 
     def precision(self, sources: tuple[TrainingSource, ...]) -> NDArray[np.float64]:
         """Mean of P@1, P@3 and P@5 of each row that label models are not trained on."""
-        training, settings = self.training._replace(sources=sources), self.settings
-        selection, blocks, first = selection_of(settings, training), [], 0
-        for found in self.found:
-            rows = self.rows[first : first + found.ids.shape[0]]
-            truth, evidence = take_rows(training.labels, rows), training.evidence(rows)
-            block = candidates_of(found, self.voters, rows, truth, selection, evidence)
-            excluded = None if training.excluded is None else take_rows(training.excluded, rows)
-            blocks.append(without_excluded(block, excluded))
-            first += rows.size
-        tried = training._replace(
-            unscaled=take_rows(training.unscaled, self.rows),
-            scaled=take_rows(training.scaled, self.rows),
-            labels=take_rows(training.labels, self.rows),
-            excluded=None if training.excluded is None else take_rows(training.excluded, self.rows),
+        tried, training, settings = (
+            self.part._replace(sources=sources),
+            self.training,
+            self.settings,
         )
+        blocks, first = list[Candidates](), 0
+        selection = selection_of(settings, tried)
+        for found in self.found:
+            last = first + found.ids.shape[0]
+            rows, truth = self.rows[first:last], slice_rows(tried.labels, first, last)
+            evidence = tried.evidence(rows)
+            block = candidates_of(found, self.voters, rows, truth, selection, evidence)
+            blocks.append(without_excluded(block, tried.excluded_of(first, last)))
+            first = last
         stats = measure_candidates(tried, blocks, settings, self.on_progress)
         if training.representatives is None:  # labels that are rare here are not rare there
             counts = np.bincount(training.labels.indices, minlength=training.labels.n_labels)
@@ -535,10 +556,8 @@ class SourceTrial(NamedTuple):
         descent = stats.descent_params(settings)
         pairs = _grouped(tried, stats, descent)
         out = chosen_rows(self.rows.size, _SOURCES_LEFT_OUT, settings.random_state)
-        quick, scales = (
-            settings._replace(tolerance=0.5, passes=5),
-            scales_of(tried.weights, descent),
-        )
+        quick = settings._replace(tolerance=0.5, passes=5)
+        scales = scales_of(tried.weights, descent)
         models = _train_pairs(tried, pairs, descent, quick, self.on_progress, scales, out)
         votes = _votes_alone(tried, stats, out)
         held = held_out_scores(tried.labels, pairs, models.scores, votes, out)
@@ -757,9 +776,8 @@ def to_candidates(
         evidence = training.evidence(np.arange(first, first + ids.shape[0]))
         block = leave_one_out(nearest, voters, first, selection, evidence)
         last = first + ids.shape[0]
-        excluded = None if training.excluded is None else slice_rows(training.excluded, first, last)
-        blocks.append(without_excluded(block, excluded))
-        first += ids.shape[0]
+        blocks.append(without_excluded(block, training.excluded_of(first, last)))
+        first = last
     return blocks
 
 

@@ -22,6 +22,7 @@ from swnn_xp.learn.train import (
     find_neighbours,
     measure_candidates,
     prepare,
+    source_trial,
     to_candidates,
     train_ranking,
     with_useful_sources,
@@ -186,9 +187,11 @@ class _Run:
             known: dict[tuple[str, ...], tuple[Training, CandidateStats]] = {}
             # Settings that leave a parameter to "auto" may come to the same parameters as others.
             done: dict[tuple[tuple[str, ...], DescentParams], NDArray[np.int64]] = {}
+            trial = source_trial(ready.training, ready.search, tried[mine[0]], on_progress)
             for i in mine:
                 in_stage = _staged(on_progress, f"setting {len(self.scores) + 1} of {len(tried)}: ")
-                training = with_useful_sources(ready.training, ready.search, tried[i], in_stage)
+                own = None if trial is None else trial._replace(settings=tried[i])
+                training = with_useful_sources(ready.training, own)
                 used = tuple(each.source.name for each in training.sources)
                 if used not in known:
                     blocks = to_candidates(training, neighbours, tried[i])
