@@ -10,7 +10,6 @@ in one process, by sessions, on one thread: CPU time, best of several rounds tha
 
 from __future__ import annotations
 
-import copy
 import sys
 import time
 from dataclasses import replace
@@ -46,13 +45,12 @@ def typical_words(X, Y, rng):
 
 def without_names(clf):
     """The same model with its names taken out."""
-    model, plain = clf.model_, copy.copy(clf)
+    model = clf.model_
     ranking, selection = model.ranking, model.ranking.selection._replace(sources=())
     tables = ranking.ranker.tables.reshape(2, -1, N_BINS)[:, : selection.n_tables]
     ranker = ranking.ranker._replace(tables=tables.reshape(-1))
     ranking = replace(ranking, sources=(), selection=selection, ranker=ranker)
-    plain._set_model(replace(model, ranking=ranking))
-    return plain
+    return clf.with_model(replace(model, ranking=ranking))
 
 
 def as_matrix(names, n_features):

@@ -124,8 +124,8 @@ class Measured(NamedTuple):
     quality: dict[str, dict[str, float]]
     """For each measure, its values at some k, from 0 to 1."""
     found: dict[str, dict[str, float]]
-    """Of true labels with so many training rows: how many there are, and the share among the best
-    k, from 0 to 1."""
+    """True labels by their number of training rows: how many there are, and the share of them among
+    the best k, from 0 to 1."""
     calibration_error: float
     """Expected calibration error of the best labels, from 0 to 1."""
     reliability: dict[str, list[float]]

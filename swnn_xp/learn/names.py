@@ -32,7 +32,7 @@ from swnn_xp.learn.evidence import Source, Terms, TrainingRows, TrainingSource
 from swnn_xp.learn.label_names import LabelFeatures, idf_of_counts, join_features, match_block
 from swnn_xp.model.explain import SharedFeature
 from swnn_xp.model.model import Extra, Model, Queries
-from swnn_xp.rows.canonical import check_pointers, check_range, is_ascending
+from swnn_xp.rows.canonical import check_dtypes, check_pointers, check_range, is_ascending
 from swnn_xp.rows.input_kind import host_rows
 from swnn_xp.rows.records import LabelRows, QuantisedRows, slice_rows, take_rows
 
@@ -160,10 +160,7 @@ class LabelNames(Source):
         _ = self.prepared
 
     def _check_arrays(self) -> None:
-        for name, dtype in _DTYPES.items():
-            array = getattr(self, name)
-            if array.dtype != dtype or array.ndim != 1:
-                raise ValueError(f"the names' {name} must be a row of {dtype.__name__}")
+        check_dtypes("the names'", self, _DTYPES)
         check_pointers("the names' indptr", self.indptr, self.features, "their features")
         n_names = self.indptr.size - 1
         if not self.labels.size == self.holders.size == self.right.size == n_names:

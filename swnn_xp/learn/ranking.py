@@ -47,7 +47,7 @@ from swnn_xp.model.explain import explain_votes
 from swnn_xp.model.files import SavedModel
 from swnn_xp.model.model import CSR, Extra, LabelRanking, MatrixOf, Model, Queries, RowRanker
 from swnn_xp.results import Neighbours, Ranking
-from swnn_xp.rows.canonical import check_pointers, check_range, is_ascending
+from swnn_xp.rows.canonical import check_dtypes, check_pointers, check_range, is_ascending
 from swnn_xp.rows.input_kind import host_array, host_rows
 from swnn_xp.rows.records import Array, LabelRows, QuantisedRows, longest_row, slice_rows
 from swnn_xp.search import pad_to
@@ -120,7 +120,11 @@ class CandidateRanking(LabelRanking):
 
     def with_source(self, source: Source) -> CandidateRanking:
         """The same ranking, with another source of this kind."""
-        sources = tuple(source if each.name == source.name else each for each in self.sources)
+        others = (source if each.name == source.name else each for each in self.sources)
+        return self.with_sources(tuple(others))
+
+    def with_sources(self, sources: tuple[Source, ...]) -> CandidateRanking:
+        """The same ranking, with these sources."""
         shapes = tuple(each.shape for each in sources)
         return replace(self, sources=sources, selection=self.selection._replace(sources=shapes))
 
@@ -440,10 +444,7 @@ def check_ranker(ranker: Ranker, n_features: int, n_tables: int) -> None:
     Traceback (most recent call last):
     ValueError: the ranker's arrays do not fit together
     """
-    for name, dtype in _DTYPES.items():
-        array = getattr(ranker, name)
-        if array.dtype != dtype or array.ndim != 1:
-            raise ValueError(f"the ranker's {name} must be a row of {dtype.__name__}")
+    check_dtypes("the ranker's", ranker, _DTYPES)
     check_pointers("the ranker's indptr", ranker.indptr, ranker.features, "its features")
     n_labels = ranker.indptr.size - 1
     fits = (

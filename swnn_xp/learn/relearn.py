@@ -30,7 +30,7 @@ from swnn_xp.learn.candidates import (
     copy_numbers,
     without_excluded,
 )
-from swnn_xp.learn.evidence import Source, TrainingSource
+from swnn_xp.learn.evidence import TrainingSource
 from swnn_xp.learn.label_models import LabelModels, group_pairs, quantise_models, train_labels
 from swnn_xp.learn.neighbours import SearchPositions, by_id, live_mask, refresh_neighbours
 from swnn_xp.learn.ranking import ranking_of
@@ -79,7 +79,8 @@ def relearn_labels(
         _searcher(model, scaled, settings, on_progress),
     )
     sources = _sources(model, (unscaled, scaled), settings)
-    model = _with_sources(model, tuple(each.source for each in sources))
+    ranking = ranking_of(model).with_sources(tuple(each.source for each in sources))
+    model = replace(model, ranking=ranking)
     evidence = _lister(model, sources)
     chosen = _rows_with(model, wanted, near, evidence, settings)
     blocks = _candidates(model, (unscaled, scaled), near, chosen, evidence, settings, on_progress)
@@ -150,12 +151,6 @@ def _sources(
     unscaled, scaled = (take_rows(part, left) for part in rows)
     given = rows_of_sources(unscaled, scaled, take_rows(model.checked_labels, left), backend)
     return [source.made_again(given) for source in known]
-
-
-def _with_sources(model: Model, sources: tuple[Source, ...]) -> Model:
-    ranking = ranking_of(model)
-    selection = ranking.selection._replace(sources=tuple(source.shape for source in sources))
-    return replace(model, ranking=replace(ranking, selection=selection, sources=sources))
 
 
 def _lister(model: Model, sources: list[TrainingSource]) -> _Lister:

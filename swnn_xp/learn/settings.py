@@ -75,7 +75,7 @@ class TrainingSettings(NamedTuple):
         return _POSTINGS if isinstance(self.search, str) else self.search
 
     def for_rows(self, n_rows: int, *, cap_saves_time: bool = True) -> TrainingSettings:
-        """Settings that leave the search open only where rows are so many that a cap may pay.
+        """Leave the search open only where there are enough rows for a cap to pay off.
 
         It does not on a device: within a cap, the host searches.
         """

@@ -291,6 +291,14 @@ def check_label_ids(labels: LabelRows) -> None:
     check_range("labels_indices", labels.indices, 0, labels.n_labels - 1)
 
 
+def check_dtypes(what: str, arrays: Any, dtypes: Mapping[str, type]) -> None:
+    """Raise ValueError unless attributes are arrays of one dimension with these dtypes."""
+    for name, dtype in dtypes.items():
+        array = getattr(arrays, name)
+        if array.dtype != dtype or array.ndim != 1:
+            raise ValueError(f"{what} {name} must be a row of {dtype.__name__}")
+
+
 def check_pointers(name: str, indptr: NDArray[Any], indices: NDArray[Any], what: str) -> None:
     """Raise ValueError unless pointers rise from 0 to the number of entries."""
     if indptr.dtype != np.int64 or indptr.ndim != 1 or not indptr.size:

@@ -300,7 +300,7 @@ def read_corpus(
         Names of the fields.
     vocabulary : mapping of str to names, optional
         Names of each label, as `read_vocabulary` reads them, of which the first is taken; labels
-        without one are named as in the file, and labels of one name are told apart:
+        without one are named as in the file, and labels that share a name become
         ``NAME (URI)``.
     whole_vocabulary : bool, default False
         Take labels that only the vocabulary has, too.

@@ -8,7 +8,7 @@
 #ifdef COUNTS
 #include "count_accesses.h"
 
-// One stretch of addresses, so that global memory can be told from stacks; never freed.
+// One contiguous block, so that an address in global memory is told from one on a stack; never freed.
 inline void* device_memory(size_t size) {
     constexpr size_t reserved = 1ULL << 36;
     static size_t used = 0;

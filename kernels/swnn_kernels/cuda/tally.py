@@ -7,7 +7,7 @@ POOL = 3072
 
 
 def pool_words(n_labels: int, n_cuts: int) -> int:
-    """Words of global memory for the votes of so many labels; 0 if shared memory has room.
+    """Words of global memory that votes for this many labels need; 0 if they fit shared memory.
 
     Examples
     --------
