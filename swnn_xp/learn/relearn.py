@@ -86,7 +86,7 @@ def relearn_labels(
     blocks = _candidates(model, (unscaled, scaled), near, chosen, evidence, settings, on_progress)
     for block in blocks:
         block.labels[(block.labels >= 0) & ~wanted[block.labels]] = -1
-    truth, ranking = _only(take_rows(model.checked_labels, chosen), wanted), ranking_of(model)
+    truth = _only(take_rows(model.checked_labels, chosen), wanted)
     if model.excluded is not None:
         truth = without_labels(truth, take_rows(model.excluded, chosen))
     table = ranking.checked_ranker.tables.reshape(2, -1, N_BINS)[1]

@@ -143,8 +143,11 @@ def load_raw(
 def _load(call: ExhaustiveCall | PrunedCall | CappedCall, size: Int) -> Int:
     """Put the first ``size`` entries of the raw query into the buffers, as the only query.
 
-    Returns a fault below 0, UNCHECKED if a postings list has yet to be checked, or 0.
+    Returns a fault below 0, UNCHECKED if a postings list has yet to be checked, or 0. With a size
+    of -1, queries are canonical and there is nothing to do.
     """
+    if size < 0:
+        return 0
     raw = call.raw
     indices, values = raw.indices[:size], raw.values[:size]
     kept = load_raw(call.buffers, raw.weights, raw.n_features, indices, values)
@@ -204,7 +207,7 @@ def answer_exhaustive(call_table: Table[ExhaustiveCall], size: Int) -> Int:
     Returns what `_load` does.
     """
     call = _open_exhaustive(call_table)
-    fault = _load(call, size) if size >= 0 else 0
+    fault = _load(call, size)
     if fault != 0:
         return fault
     for q in range(call.queries.indptr.size - 1):
@@ -229,7 +232,7 @@ def answer_pruned(call_table: Table[PrunedCall], size: Int) -> Int:
     Returns what `_load` does.
     """
     call = _open_pruned(call_table)
-    fault = _load(call, size) if size >= 0 else 0
+    fault = _load(call, size)
     if fault != 0:
         return fault
     for q in range(call.queries.indptr.size - 1):
@@ -251,7 +254,7 @@ def answer_capped(call_table: Table[CappedCall], size: Int) -> Int:
     Returns what `_load` does.
     """
     call = _open_capped(call_table)
-    fault = _load(call, size) if size >= 0 else 0
+    fault = _load(call, size)
     if fault != 0:
         return fault
     for q in range(call.queries.indptr.size - 1):
@@ -275,7 +278,7 @@ def _write_shortlist(short: ShortlistCall, q: Int, kept: Int) -> None:
 def shortlist(call_table: Table[ShortlistCall], size: Int) -> Int:
     """Find the rows with the best scores of canonical queries, or of the raw one; see above."""
     short = _open_shortlist(call_table)
-    fault = _load(short.call, size) if size >= 0 else 0
+    fault = _load(short.call, size)
     if fault != 0:
         return fault
     for q in range(short.call.queries.indptr.size - 1):

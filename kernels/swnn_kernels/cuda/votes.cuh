@@ -6,7 +6,7 @@
 #include "power.cuh"
 #include "warp.cuh"
 
-#ifndef POOL  // `tally.py` decides
+#ifndef POOL  // `__init__.py` decides
 #define POOL 3072
 #endif
 
